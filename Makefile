@@ -39,6 +39,7 @@ FRONT := $(filter $(B)/src/main.o $(B)/src/cmd/%,$(OBJ))
 CORE  := $(filter-out $(FRONT),$(OBJ))
 LIB   := $(B)/libkelvin.a
 UNIT  := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
+UNIT_OBJ := $(UNIT:$(B)/tests/unit/%=$(B)/tests/unit.o/%.o)
 # Programs to be profiled, each of one file.
 TARGET := $(addprefix $(B)/,$(basename $(wildcard tests/target/*.c tests/target/*.cc \
             $(if $(shell command -v rustc),tests/target/*.rs))))
@@ -89,7 +90,7 @@ say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
 
-.PHONY: mutants tsan fuzzers all help demo check check-all check-rest tested lint bench fuzz golden unit targets install uninstall clean setup deb static
+.PHONY: mutants tsan fuzzers all help demo check check-all check-rest tested lint bench fuzz golden unit targets install uninstall clean setup deb static aarch64
 all: $(B)/kelvin $(AGENT) $(HEAP) $(HEAPLIB) $(B)/kelvin-heap.link $(LOCKS) $(SCOPES) $(BENCHLIB)
 
 help:
@@ -106,6 +107,7 @@ help:
 	@echo 'make golden     rewrite the expected results of tests/golden'
 	@echo 'make install    into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX); make uninstall undoes it'
 	@echo 'make deb        a Debian package in $(B)'
+	@echo 'make aarch64    the program and its package for AArch64, tried under qemu-user'
 	@echo 'make static     $(B)/static/kelvin, one file without libraries, for containers'
 	@echo 'make clean      remove $(B)'
 	@echo
@@ -199,15 +201,20 @@ $(B)/.libs:
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
 
--include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(HEAPLIB_OBJ:.o=.d) $(UNIT:=.d) $(WASM_OBJ:.o=.d) $(B)/wasm/src/page/wasm.d
+-include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(HEAPLIB_OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(WASM_OBJ:.o=.d) $(B)/wasm/src/page/wasm.d
 
 # --- tests ---
 
 unit: $(UNIT)
 
-$(B)/tests/unit/%: tests/unit/%.c $(LIB) $(B)/.flags
+# Compiled apart from linking: a change of the library compiles no test anew, and ccache can help.
+$(UNIT_OBJ): $(B)/tests/unit.o/%.o: tests/unit/%.c $(B)/.flags | $(LIB)
 	@mkdir -p $(@D)
-	$(call say,TEST) $(CC) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(LDFLAGS) -o $@ $< $(LIB) $(TEST_LIBS) $(LIBS)
+	$(call say,CC) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(UNIT): $(B)/tests/unit/%: $(B)/tests/unit.o/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,TEST) $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(TEST_LIBS) $(LIBS)
 
 # In a folder of its own: all that is linked must be watched.
 tsan:
@@ -263,8 +270,7 @@ check-rest:
 # those of the plain build may be older, and are `make lint`'s to judge.
 tested:
 	@$(SUBMAKE) all unit targets
-	@$(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit targets fuzzers
-	@B=$(B) tools/run-tests.sh
+	@B=$(B) tools/run-tests.sh first $(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit targets fuzzers
 
 fuzz:
 	@tools/setup.sh build test
@@ -312,6 +318,10 @@ static:
 deb: all
 	@tools/setup.sh deb
 	@B=$(B) VERSION=$(VERSION) tools/deb.sh
+
+# The same for AArch64, by the cross compiler; what can be tried under qemu-user is.
+aarch64: all
+	@B=$(B) VERSION=$(VERSION) tools/aarch64.sh
 
 install: all
 	@B=$(B) DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/install.sh install

@@ -9,7 +9,7 @@
     python3 bench/diff_truth.py share    # a function of 5 to 95 % of a program made 10 % slower, 100 times
 
 Recordings are kept in build/bench/truth and made only where they are missing. RATE sets how many
-samples are taken a second (999). "real" and "share" draw their runs at random, with a fixed seed, from a pool of
+samples are taken a second (999), SIDE how many runs a side has (5). "real" and "share" draw their runs at random, with a fixed seed, from a pool of
 recordings made in turn: POOL a program (40), and SHARE_POOL (12) a side and share of SHARES. "record" makes these recordings and stops.
 """
 import json
@@ -22,7 +22,7 @@ from collections import Counter
 KELVIN = os.environ.get("KELVIN", "build/kelvin")
 DATA = os.path.join(os.environ.get("BENCH_DATA", "build/bench"), "truth")
 RATE = os.environ.get("RATE", "999")
-PAIRS, SIDE, PARTS, PERCENT = 200, 5, 8, 10
+PAIRS, SIDE, PARTS, PERCENT = 200, int(os.environ.get("SIDE", "5")), 8, 10
 NAMES = ["mix_bits", "multiply_matrices", "walk_list", "count_words", "update_table", "sift_numbers",
          "divide_numbers", "hash_text"]
 

@@ -1,6 +1,6 @@
 // The page of `kelvin view` in Chromium, and speedscope on the same profile: node bench/view.mjs [SAMPLES...] (default 1000000).
 // Prints for each: from opening to the first complete picture, from a range to its flame graph, milliseconds per picture while the
-// timeline is zoomed, CPU time and memory of the page's processes, and the load of the machine. Needs 'make check-all' once: Chromium, npm.
+// timeline is zoomed, CPU time and memory of the page's process, and the load of the machine. Needs 'make check-all' once: Chromium, npm.
 import { execFileSync } from 'node:child_process';
 import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -36,7 +36,7 @@ async function profile(samples) {
     return path;
 }
 
-// CPU seconds and resident megabytes of the browser's processes that render pages.
+// CPU seconds and megabytes of the page's process: of those that render, the largest.
 function used(home) {
     let cpu = 0, rss = 0;
     for (const pid of readdirSync('/proc').filter(p => /^\d+$/.test(p))) {
@@ -44,8 +44,10 @@ function used(home) {
             const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
             if (!line.includes(home) || !line.includes('--type=renderer')) continue;
             const stat = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
-            cpu += (+stat[11] + +stat[12]) / 100;
-            rss += +/Pss:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1] / 1024;
+            const own = +/Pss:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1] / 1024;
+            if (own < rss) continue; // a blank tab
+            cpu = (+stat[11] + +stat[12]) / 100;
+            rss = own;
         } catch { /* it ended */ }
     }
     return {cpu, rss};
@@ -88,7 +90,7 @@ async function own(path) {
     execFileSync(kelvin, ['view', path, '-o', page], {stdio: 'ignore'});
     await opened('kelvin view', 'file://' + page, async p => {
         while (!(await p.locator('#app').getAttribute('data-settled'))) await p.waitForTimeout(10);
-        const first = await p.evaluate(() => performance.getEntriesByName('settled')[0].startTime);
+        const first = await p.evaluate(() => performance.getEntriesByName('picture')[0].startTime);
         return `first picture ${Math.round(first)} ms, a range ${Math.round(await ranges(p))} ms (median of 7), ${(await zooms(p)).toFixed(1)} ms per picture while zooming`;
     });
 }

@@ -7,6 +7,7 @@
  *     heap_tell.c    writes records
  *     heap_count.c   adds up, where only numbers are asked for
  *     heap_sampled.c which blocks, where samples are enough
+ *     heap_owner.h   whether a thread is alone with a block
  *
  * Threads, their rings and the stacks of calls are in stackwalk.h. Frees of blocks that a child
  * inherited are counted as unknown and left out: the blocks are the parent's.
@@ -33,6 +34,7 @@ struct heap_local {
     volatile bool finding;  /* the linker looks for a function: what it allocates is ours */
     uint32_t stamp_left;    /* records that may have the time of the one before */
     uint32_t stamp_records; /* from one reading of the clock to the next */
+    uint64_t owner;         /* the thread in heap_owners */
 };
 extern __thread struct heap_local heap_local;
 
@@ -46,9 +48,9 @@ void heap_tell_scope(struct stackwalk_thread *t); /* before a record that alloca
 void heap_tell_per_op(const char *name, double blocks, double bytes);
 
 /*
- * Reading the clock costs as much as an allocation. As long as a process has one thread, the order
- * of its records is their order in the ring, and one reading in so many is enough where records
- * come close together: within so many ticks each, on average.
+ * Reading the clock costs as much as an allocation. The records of a block that only one thread has
+ * to do with (heap_owner.h) are in the order of its ring, and one reading in so many is enough
+ * where records come close together: within so many ticks each, on average.
  */
 enum { HEAP_STAMP_EVERY = 16, HEAP_STAMP_TICKS = 512 };
 

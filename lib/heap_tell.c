@@ -2,13 +2,23 @@
  * heap_tell.c - what is told of a block: records of the calling thread's ring.
  */
 #include "heap.h"
+#include "heap_owner.h"
+
+#include <sys/mman.h>
 
 __thread struct heap_local heap_local;
+_Alignas(CHANNEL_PAGE) _Atomic uint64_t heap_owners[1 << HEAP_OWNER_BITS];
+
+void heap_owners_forget(void)
+{
+    madvise(heap_owners, sizeof heap_owners, MADV_DONTNEED);
+}
 
 /* --- life --- */
 
 static bool heap_process_begin(void)
 {
+    heap_owners_forget();
     heap_maps_init(channel->params[HEAP_PARAM_MAPS], heap_allocator());
     return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
 }
@@ -22,6 +32,7 @@ static void heap_thread_begin(void)
     l->path = 0;
     l->stamp_left = 0;
     l->stamp_records = 1;
+    l->owner = heap_owner_id(&stackwalk_mine->writer);
     if (l->random)
         l->random ^= (uint64_t)stackwalk_process->pid << 44 ^ stackwalk_ticks();
 }
@@ -31,11 +42,13 @@ const struct stackwalk_task stackwalk_task = {CHANNEL_ENV, CHANNEL_HEAP, heap_pr
 
 /* --- records --- */
 
-/* The time of a record: not before that of the one before. */
-static inline uint64_t stamp(struct stackwalk_thread *t)
+/*
+ * The time of a record: not before that of the one before. ALONE: no other thread did anything
+ * that the record has to come after.
+ */
+static inline uint64_t stamp(struct stackwalk_thread *t, bool alone)
 {
-    if (heap_local.stamp_left &&
-        atomic_load_explicit(&stackwalk_process->n_threads, memory_order_relaxed) == 1) {
+    if (alone && heap_local.stamp_left) {
         heap_local.stamp_left--;
         return t->last_ticks;
     }
@@ -155,12 +168,13 @@ void heap_tell_alloc(void *p, size_t size, const struct stackwalk_call *call)
     heap_local.so_far.blocks++;
     heap_local.so_far.bytes += size;
     uint32_t node = stackwalk(t, call);
+    bool alone = heap_owner_alloc(p);
     heap_tell_scope(t);
     if (size >= (1u << HEAP_SIZE_BITS) || (uintptr_t)p & 7) {
         write_large(t, node, p, size);
         return;
     }
-    uint64_t word = (uintptr_t)p >> 3 << HEAP_SIZE_BITS | size, now = stamp(t);
+    uint64_t word = (uintptr_t)p >> 3 << HEAP_SIZE_BITS | size, now = stamp(t, alone);
     if (now == t->last_ticks)
         write_same(t, node, word);
     else
@@ -189,7 +203,7 @@ bool heap_tell_free(void *p, uint64_t flags)
         return false;
     if (heap_local.last == p && heap_local.last_left == heap_local.left && !flags)
         flags = HEAP_FREE_TEMPORARY;
-    uint64_t now = stamp(t), delta = now - t->last_ticks;
+    uint64_t now = stamp(t, heap_owner_free(p)), delta = now - t->last_ticks;
     uint64_t word = (uintptr_t)p | flags << HEAP_FREE_SHIFT;
     if (!LIKELY(delta <= UINT32_MAX))
         return write_late(t, now, word);

@@ -183,3 +183,10 @@ void *proc_map(size_t n_bytes)
     errno = e;
     return at == MAP_FAILED ? NULL : at;
 }
+
+void proc_unmap(void *at, size_t n_bytes)
+{
+    int e = errno;
+    syscall(SYS_munmap, at, n_bytes);
+    errno = e;
+}

@@ -24,3 +24,4 @@ bool proc_read_env(const char *name, char *to, size_t max);
 
 /* Empty memory of our own, past a stand-in for mmap; NULL when there is none. */
 void *proc_map(size_t n_bytes);
+void proc_unmap(void *at, size_t n_bytes);

@@ -57,9 +57,8 @@ static bool functions_read(const char *at)
     uintptr_t offset = program_offset();
     if (!room)
         return true;
-    functions.only = mmap(NULL, room * sizeof *functions.only, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (functions.only == MAP_FAILED)
+    functions.only = proc_map(room * sizeof *functions.only);
+    if (!functions.only)
         return false;
     while (*at && *at != ' ')
         at++;

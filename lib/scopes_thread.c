@@ -48,15 +48,14 @@ static void scopes_thread_over(void *thread)
     if (heap_join)
         heap_join(NULL);
     scopes_mine = NULL;
-    munmap(t, sizeof *t);
+    proc_unmap(t, sizeof *t);
 }
 
 /* Memory that a child finds empty: it never writes to a ring of its parent. */
 static struct scopes_thread *scopes_thread_map(void)
 {
-    int rights = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    void *at = mmap(NULL, sizeof(struct scopes_thread), rights, kind, -1, 0);
-    if (at == MAP_FAILED)
+    void *at = proc_map(sizeof(struct scopes_thread));
+    if (!at)
         return NULL;
     madvise(at, sizeof(struct scopes_thread), MADV_WIPEONFORK);
     madvise(at, sizeof(struct scopes_thread), MADV_DONTDUMP);
@@ -91,7 +90,7 @@ struct scopes_thread *scopes_thread_open(void)
         if (has_key)
             pthread_setspecific(key, t);
     } else if (t && t != scopes_mine) {
-        munmap(t, sizeof *t);
+        proc_unmap(t, sizeof *t);
         t = NULL;
     } else {
         t = NULL;

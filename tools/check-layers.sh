@@ -83,6 +83,7 @@ compares_names() { # ROOM FILE...
         function is_word(text) { return text ~ /, *("|[a-z_]+(\[|->|\.)|UNIT_|VALUE_|WALL_VALUE)/ }
         /profile_find_(stream|column)\(/ || /profile_pick_value\([^,]*, *"/ ||
         /profile_pick_value\([^,]*, *[^,]*, *"/ || /str(case)?cmp\(.*(UNIT_[A-Z]+|VALUE_SAMPLES)/ ||
+        /strcmp\(([a-z_]*(->|\.))*unit, *"/ ||
         /(text_is|text_is_one_of|text_starts|strcmp)\(/ && of_data($0) && is_word($0) {
             if (room == "source" && !/"/ && !/UNIT_|VALUE_/) next
             sub(/^ */, "")

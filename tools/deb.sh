@@ -2,12 +2,17 @@
 # A Debian package of what is built in $B: build/kelvin_VERSION-1_ARCH.deb. `apt install ./FILE` installs it.
 #
 # Usage: B=build VERSION=0.1.0 tools/deb.sh. The package's maintainer is who builds it: DEBFULLNAME and DEBEMAIL, else what git
-# knows. Made by hand rather than by debhelper, which would bring a hundred packages to build one without scripts or services.
+# knows. ARCH=arm64 packages a build of the cross compiler: pages and dependencies are then those of the native build, NATIVE
+# (default: build), since libraries of the other machine are not installed here. Made by hand rather than by debhelper, which would bring a hundred packages to build one without scripts or services.
 set -euo pipefail
 cd "$(dirname "$0")/.." || exit
 B=${B:-build}
 version=${VERSION:?}-1
-arch=$(dpkg --print-architecture)
+arch=${ARCH:-$(dpkg --print-architecture)}
+triplet=$(dpkg-architecture -a"$arch" -qDEB_HOST_MULTIARCH 2>/dev/null)
+strip=$([ "$arch" = "$(dpkg --print-architecture)" ] && echo strip || echo "$triplet-strip")
+# What is linked with what is asked of a program for this machine.
+linked=$([ "$strip" = strip ] && echo "$B" || echo "${NATIVE:-build}")
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 root=$top/root
@@ -22,9 +27,9 @@ put() { # FILE
 }
 
 files() {
-    DESTDIR=$root PREFIX=/usr LIBDIR=/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH) B=$B tools/install.sh install >/dev/null
-    strip --strip-unneeded --remove-section=.comment --remove-section=.note "$root/usr/bin/kelvin" "$root"/usr/lib/kelvin/*.so
-    strip --strip-debug --remove-section=.comment --remove-section=.note --enable-deterministic-archives \
+    DESTDIR=$root PREFIX=/usr LIBDIR=/usr/lib/$triplet KELVIN=$linked/kelvin B=$B tools/install.sh install >/dev/null
+    "$strip" --strip-unneeded --remove-section=.comment --remove-section=.note "$root/usr/bin/kelvin" "$root"/usr/lib/kelvin/*.so
+    "$strip" --strip-debug --remove-section=.comment --remove-section=.note --enable-deterministic-archives \
         "$root"/usr/lib/*/libkelvin_bench.a
     find "$root/usr/share/man" -name '*.1' -exec gzip -9n {} +
 }
@@ -44,9 +49,13 @@ debian_pages() {
 
 # What the program is linked with, as "libc6 (>= 2.34), libdw1 (>= 0.126), ..."
 depends() {
+    local part files=()
     mkdir -p "$top/debian"
+    for part in kelvin libkelvin-agent.so libkelvin-heap.so libkelvin-locks.so libkelvin-scopes.so; do
+        files+=(-e "$(realpath "$linked/$part")")
+    done
     printf 'Source: kelvin\n\nPackage: kelvin\nArchitecture: any\n' >"$top/debian/control"
-    (cd "$top" && dpkg-shlibdeps -O -e root/usr/bin/kelvin -e root/usr/lib/kelvin/libkelvin-agent.so -e root/usr/lib/kelvin/libkelvin-heap.so -e root/usr/lib/kelvin/libkelvin-locks.so -e root/usr/lib/kelvin/libkelvin-scopes.so 2>/dev/null) |
+    (cd "$top" && dpkg-shlibdeps -O "${files[@]}" 2>/dev/null) |
         sed 's/^shlibs:Depends=//'
 }
 

@@ -17,7 +17,8 @@ doc=$root/share/doc/kelvin
 # The program looks for its agent in ../lib/kelvin.
 agent=$root/lib/kelvin
 include=$root/include
-kelvin=${B:-build}/kelvin
+# The program whose help becomes the pages: another one where the machine cannot run what it installs (tools/aarch64.sh).
+kelvin=${KELVIN:-${B:-build}/kelvin}
 
 commands() {
     "$kelvin" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
@@ -57,7 +58,7 @@ check_rights() {
 
 install_all() {
     local command
-    install -D -m 755 "$kelvin" "$root/bin/kelvin"
+    install -D -m 755 "${B:-build}/kelvin" "$root/bin/kelvin"
     install -D -m 644 -t "$agent" "${B:-build}/libkelvin-agent.so" "${B:-build}/libkelvin-heap.so" "${B:-build}/libkelvin-locks.so" "${B:-build}/libkelvin-scopes.so" \
         "${B:-build}/libkelvin-heap.a" "${B:-build}/kelvin-heap.link"
     install -D -m 644 -t "$archive" "${B:-build}/libkelvin_bench.a"

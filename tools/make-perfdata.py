@@ -77,7 +77,7 @@ class Event:
 
     def sample(self, pid, tid, time, chain, period=1000, mode=2, regs=None, stack=b"", room=0):
         out = words(self.ident) if self.type & IDENTIFIER else b""
-        first = [pc for pc in chain if pc < 2 ** 64 - 4096] or [regs[2] if regs else 0]
+        first = [pc for pc in chain if pc < 2 ** 64 - 4096] or [regs[-1] if regs else 0]
         out += words(first[0]) if self.type & IP else b""
         out += halves(pid, tid) if self.type & TID else b""
         out += words(time) if self.type & TIME else b""
@@ -165,6 +165,13 @@ def unwindable(e, time):
     return e.sample(42, 42, time, [], regs=(sp, sp, 0x7f0000000100), stack=stack, room=4096)
 
 
+def unwindable_arm(e, time):
+    """The same on AArch64, from fp, lr, sp and pc."""
+    sp = 0x7ffc00001000
+    stack = words(sp + 16, 0x7f0000000200, 0, 0x7f0000000300, 0, 0)
+    return e.sample(42, 42, time, [], regs=(sp, 0x7f0000000180, sp, 0x7f0000000100), stack=stack, room=4096)
+
+
 def zstd(data):
     done = subprocess.run(["zstd", "-qc", "-"], input=data, stdout=subprocess.PIPE, check=True)
     return done.stdout
@@ -184,6 +191,9 @@ def build():
     files["killed.data"] = file([fp], calm + chains(fp, [30])[0][:-9], {}, size=0)
     files["dwarf.data"] = file([dwarf], start(dwarf) + unwindable(dwarf, 5) + done,
                                features([dwarf], ["cpu-clock"]))
+    arm = Event(DWARF, regs=15 << 29)
+    files["dwarf-aarch64.data"] = file([arm], start(arm) + unwindable_arm(arm, 5) + done,
+                                       {**features([arm], ["cpu-clock"]), 6: string("aarch64")})
 
     # One ring after the other: what the second tells came before the first one's samples.
     mixed = start(fp) + b"".join([

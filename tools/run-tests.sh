@@ -10,6 +10,7 @@
 # build: it needs the programs' true speed.
 #
 # Without a word, the long suites (cli, live, fuzz) run at the same time: each waits much, and tests have to hold on a busy machine.
+# "first COMMAND..." is the same, but COMMAND, which makes the build with sanitizers, runs while the live tests wait for their programs.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 export B=${B:-build}
@@ -36,6 +37,7 @@ patient() { # SECONDS COMMAND...
     # timeout has a process group of its own, and takes all of it along; and it gives SIGINT back, which is ignored by what
     # a script starts in the background.
     timeout -k 10 86400 "$@" >"$pipe" 2>&1 &
+    echo $! >"$logs/patient.$BASHPID"
     while true; do
         if IFS= read -r -t 10 line; then
             printf '%s\n' "$part$line"
@@ -48,7 +50,7 @@ patient() { # SECONDS COMMAND...
         fi
     done <"$pipe"
     [ -z "$part$line" ] || printf '%s\n' "$part$line"
-    rm -f "$pipe"
+    rm -f "$pipe" "$logs/patient.$BASHPID"
     wait $!
     code=$?
     [ $left -gt 0 ] || echo "# exit code $code: nothing was heard of it for too long"
@@ -68,15 +70,46 @@ as_pattern() {
     sed 's/[][\.*^$+?(){}|]/\\&/g'
 }
 
+# The tests of FOLDER in the order of their files; with several LANES a file at a time in each, the largest first. Files are then
+# printed as they are done.
+bats_lanes() { # FOLDER LANES
+    local queue lane lanes=()
+    if [ "$2" = 1 ]; then
+        patient 300 bats --tap ${FILTER:+-f "$FILTER"} -r "$1"
+        return
+    fi
+    queue=$(mktemp "$logs/queue.XXXXXX")
+    find "$1" -name '*.bats' -printf '%s %p\n' | sort -rn | cut -d' ' -f2- >"$queue"
+    for ((lane = 0; lane < $2; lane++)); do
+        bats_lane "$queue" &
+        lanes+=($!)
+    done
+    for lane in "${lanes[@]}"; do
+        wait "$lane" || set -- "$1" failed
+    done
+    rm -f "$queue" "$queue".*
+    [ "$2" != failed ]
+}
+
+bats_lane() { # QUEUE
+    local file out=$1.$BASHPID failed=0
+    # shellcheck disable=SC2016  # for the shell that has the lock
+    while file=$(flock "$1.lock" sh -c 'head -n 1 "$0" && sed -i 1d "$0"' "$1") && [ -n "$file" ]; do
+        patient 300 bats --tap ${FILTER:+-f "$FILTER"} "$file" >"$out" || failed=1
+        flock "$logs" cat "$out"
+    done
+    return $failed
+}
+
 # Run the tests of FOLDER, or those that FILTER names. What failed beside all the others is run once more by itself: on a machine that others use too, what
 # measures can fail by chance. A second failure is one, and a test that needed its second chance is named. More than
 # four failures are no chance.
-bats_folder() { # FOLDER
+bats_folder() { # FOLDER [LANES]
     local held number name pattern again code
     held=$(mktemp -d "$logs/held.XXXXXX")
-    patient 300 bats --tap ${FILTER:+-f "$FILTER"} -r "$1" | awk -v held="$held" '
+    bats_lanes "$1" "${2:-1}" | awk -v held="$held" '
         /^(ok|not ok|1\.\.) ?/ { file = "" }
-        /^not ok/ { file = held "/" $3; print > file; next }
+        /^not ok/ { file = held "/" ++n; print > file; next }
         file != "" { print > file; next }
         { print; fflush() }'
     code=${PIPESTATUS[0]}
@@ -100,9 +133,9 @@ cli() { # FOLDER
     KELVIN=$PWD/$1/kelvin KELVIN_SANITIZED=$([ "$1" = "$B" ] || echo 1) bats_folder "${TESTS:-tests}/cli"
 }
 
-# Recording real programs: alone, as it needs the machine, and where rights are missing skipped.
+# Recording real programs, and where rights are missing skipped. They wait more than they compute: two at a time.
 live() {
-    KELVIN=$PWD/$B/kelvin bats_folder "${TESTS:-tests}/live"
+    KELVIN=$PWD/$B/kelvin bats_folder "${TESTS:-tests}/live" 2
 }
 
 golden() { # FOLDER
@@ -189,21 +222,45 @@ suite() {
         cat "$logs/$1.shown"
         ;;
     layers | docs | live | fuzz) run "$1" "$1" ;;
-    *) echo "no suite '$1'; there are unit cli golden live layers docs fuzz rest" >&2; exit 1 ;;
+    *) echo "no suite '$1'; there are unit cli golden live layers docs fuzz rest, and 'first COMMAND'" >&2; exit 1 ;;
     esac
 }
 
 # Each SUITE in a process of its own. What they print comes as each of them is done.
 together() { # SUITE...
-    local name
+    local name started=()
     echo "at the same time: $*; what they find is shown when each is done"
     for name in "$@"; do
         (suite "$name" >"$logs/$name.all" && cat "$logs/$name.all") &
+        started+=($!)
     done
-    wait
+    wait "${started[@]}"
 }
 
-if [ $# -gt 0 ]; then
+# What needs the plain build only, beside the COMMAND that makes the other one; then the rest.
+beside_build() { # COMMAND...
+    local live
+    echo "live tests run beside the build with sanitizers; what they find is shown in the end"
+    (suite live >"$logs/live.all") &
+    live=$!
+    suite layers
+    suite docs
+    if ! "$@"; then
+        echo "run-tests: the build failed: $*" >&2
+        truncate -s 0 "$logs"/queue.??????
+        cat "$logs"/patient.* 2>/dev/null | xargs -r kill
+        exit 1
+    fi
+    suite unit
+    suite golden
+    together cli fuzz
+    wait "$live"
+    cat "$logs/live.all"
+}
+
+if [ "${1:-}" = first ]; then
+    beside_build "${@:2}"
+elif [ $# -gt 0 ]; then
     for name in "$@"; do
         suite "$name"
     done

@@ -29,6 +29,8 @@ declare -A groups=(
     # `make deb`, and what its test looks at the package with.
     [deb]="dpkg-dev=dpkg-shlibdeps"
     [lintian]="lintian=lintian"
+    # `make aarch64`. The libraries are unpacked, not installed.
+    [aarch64]="gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc qemu-user=qemu-aarch64 dpkg-dev=dpkg-shlibdeps"
     # `tools/fresh.sh`.
     [fresh]="debootstrap=debootstrap"
     # `make bench`.

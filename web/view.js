@@ -139,7 +139,7 @@ class App {
     preview(range) {
         this.previewed = range;
         const pane = this.panes[this.tab()];
-        if (pane && !pane.still) pane.update();
+        if (pane && !pane.still) Promise.resolve(pane.update()).then(() => pane.finish && pane.finish());
     }
     // MORE: path (root first) and module of a frame, where it is one.
     choose(name, more) {
@@ -181,7 +181,7 @@ class App {
         this.status = el('div.status', {role: 'contentinfo'});
         this.root.replaceChildren(
             el('header.head', null, el('span.mark', null, 'Kelvin'), this.subject, this.whichFile, this.values,
-                button('Copy command', 'The same in a terminal (y)', () => this.copyCommand()), button('Copy link', 'This address (l)', () => copy(location.href, 'Link'), {class: 'wide'}), button('?', 'Keys', showKeys)),
+                button('Copy command', 'The same in a terminal (y)', () => this.copyCommand()), ...(location.protocol === 'blob:' ? [] : [button('Copy link', 'This address (l)', () => copy(location.href, 'Link'), {class: 'wide'})]), button('?', 'Keys', showKeys)),
             this.warnings, this.crumbs, this.lanes.box,
             el('div.tabs', null, this.tabList, el('span.gap'), this.found, this.search), el('div.tools', {hidden: true}, this.chosenBar), this.main, this.status);
         this.tabs = {};
@@ -240,7 +240,7 @@ class App {
         const about = await this.ask('about', {...this.selection(), ask: 'about'});
         if (!about) return;
         if (about.error) {
-            if (!this.about) throw new Error(about.error);
+            if (!this.about) return this.withoutLink(about.error);
             this.showCrumbs();
             this.main.replaceChildren(el('p.message', {role: 'alert'}, about.error));
             return;
@@ -264,15 +264,26 @@ class App {
         const pane = this.panes[tab];
         if (this.main.firstChild !== pane.element) this.main.replaceChildren(pane.element);
         const lanesKey = JSON.stringify([this.base(), this.state.focus, this.state.ignore, this.state.scope, this.state.where, this.state.subtree]);
-        await pane.update();
+        const shown = pane.update();
         if (lanesKey !== this.lanesKey) {
             this.lanesKey = lanesKey;
-            await this.lanes.ask();
+            await Promise.all([shown, this.lanes.ask()]);
         } else {
+            await shown;
             this.lanes.draw();
         }
+        performance.mark('picture');
+        if (pane.finish) await pane.finish();
         performance.mark('settled');
         this.root.dataset.settled = (+this.root.dataset.settled || 0) + 1;
+    }
+    // A link may ask for what is not in this recording. Say so, and show all of it.
+    async withoutLink(why) {
+        if (write(this.state) === write(read(''))) throw new Error(why);
+        toast(`The link asks for what this recording does not have: ${why}. All of it is shown.`, 15000);
+        this.state = {...read(''), tab: this.state.tab};
+        history.replaceState({step: this.step}, '', '#' + write(this.state));
+        return this.update();
     }
     showValues() {
         const key = v => `${v.event}\n${v.name}`, list = this.about.info.values;
@@ -391,7 +402,7 @@ class App {
         try {
             await this.link.load(0, await file.arrayBuffer());
         } catch (problem) {
-            toast(`${file.name}: ${problem.message}`);
+            toast(`${file.name}: ${problem.message}. Recordings (.kelvin) can be dropped here; 'kelvin view FILE' opens other formats.`, 12000);
             return;
         }
         this.files = 1;
@@ -404,6 +415,8 @@ class App {
         toast(`Opened ${file.name}`);
     }
     async start() {
+        // What the command line selected stands in the address, so that undo comes back to it.
+        if (!location.hash && document.body.dataset.start) history.replaceState({step: 0}, '', '#' + write(this.state));
         this.build();
         await this.link.start(this.files);
         this.palette = await this.ask('palette', {ask: 'palette'});

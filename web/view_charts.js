@@ -1,18 +1,27 @@
 // What the drawings share: sharp canvases, the theme's colours, the card at the pointer.
 import { el } from './view_text.js';
 
-let theme = null;
-const dark = matchMedia('(prefers-color-scheme: dark)');
-dark.addEventListener('change', () => { theme = null; });
-export const isDark = () => dark.matches;
+const dark = matchMedia('(prefers-color-scheme: dark)'), colours = new Map();
+let night = dark.matches;
+dark.addEventListener('change', () => { night = dark.matches; colours.clear(); });
+export const isDark = () => night;
 export const onTheme = action => dark.addEventListener('change', action);
 
 export function colour(name) {
-    if (!theme) theme = getComputedStyle(document.documentElement);
-    return theme.getPropertyValue('--' + name).trim();
+    let value = colours.get(name);
+    if (value === undefined) colours.set(name, value = getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim());
+    return value;
 }
 
 export const fontOf = (px, weight) => `${weight || 400} ${px}px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif`;
+
+// A context parses its font each time that it is set, and writes it out each time that it is read.
+const fonts = new WeakMap();
+export function useFont(c, font) {
+    if (fonts.get(c) === font) return;
+    fonts.set(c, font);
+    c.font = font;
+}
 
 // A canvas of WIDTH x HEIGHT CSS pixels, cleared; returns its context.
 export function paper(canvas, width, height) {
@@ -22,6 +31,7 @@ export function paper(canvas, width, height) {
         canvas.width = w;
         canvas.height = h;
         canvas.style.height = height + 'px';
+        fonts.delete(canvas.getContext('2d'));
     }
     const c = canvas.getContext('2d');
     c.setTransform(dense, 0, 0, dense, 0, 0);
@@ -29,17 +39,31 @@ export function paper(canvas, width, height) {
     return c;
 }
 
+// Widths of characters, by font: to measure each text anew takes longer than to draw it.
+const advances = new Map();
+function advancesOf(c) {
+    const font = fonts.get(c) || c.font;
+    let own = advances.get(font);
+    if (!own) advances.set(font, own = new Map());
+    return ch => {
+        let w = own.get(ch);
+        if (w === undefined) own.set(ch, w = c.measureText(ch).width);
+        return w;
+    };
+}
+
 // TEXT cut to WIDTH pixels; '' where not even two letters fit.
 export function fit(c, text, width) {
     if (width < 14) return '';
-    if (c.measureText(text).width <= width) return text;
-    let low = 0, high = text.length;
-    while (low < high) {
-        const middle = (low + high + 1) >> 1;
-        if (c.measureText(text.slice(0, middle) + '…').width <= width) low = middle;
-        else high = middle - 1;
+    const advance = advancesOf(c), dots = advance('…');
+    let at = 0, used = 0, cut = 0;
+    for (const ch of text) {
+        used += advance(ch);
+        if (used > width) return cut < 2 ? '' : text.slice(0, cut) + '…';
+        at += ch.length;
+        if (used + dots <= width) cut = at;
     }
-    return low < 2 ? '' : text.slice(0, low) + '…';
+    return text;
 }
 
 // Round steps of 1, 2 and 5 for an axis with about N marks.

@@ -1,5 +1,6 @@
 // The page's side of the worker. Of questions on one channel that wait, only the newest is asked.
 
+const decoder = new TextDecoder();
 const part = id => document.getElementById(id);
 
 // Bytes that are in the page itself, or beside it on the server.
@@ -30,14 +31,19 @@ export class Link {
         this.busy = 0;
     }
     async start(files) {
-        const fetched = [bytesOf('core', 'core.wasm.gz')];
-        for (let i = 0; i < files; i++) fetched.push(bytesOf('data' + i, `data${i}.gz`));
         this.worker = workerOf();
         this.worker.onmessage = ({data}) => this.take(data);
         this.worker.onerror = e => this.fail(e.message || 'the worker could not be started');
-        const [wasm, ...data] = await Promise.all(fetched);
-        await this.send({what: 'start', wasm}, [wasm]);
-        for (let i = 0; i < files; i++) await this.load(i, data[i]);
+        // The core is compiled while the data is still on its way.
+        let started;
+        const posted = bytesOf('core', 'core.wasm.gz').then(wasm => { started = this.send({what: 'start', wasm}, [wasm]); });
+        await Promise.resolve();
+        const load = async i => {
+            const bytes = await bytesOf('data' + i, `data${i}.gz`);
+            await posted;
+            await this.load(i, bytes);
+        };
+        await Promise.all([posted.then(() => started), ...Array.from({length: files}, (_, i) => load(i))]);
         this.code(files);
     }
     load(file, bytes) {
@@ -87,7 +93,7 @@ export class Link {
         this.queue.delete(channel);
         this.busy = 1;
         try {
-            const answer = await this.send({what: 'ask', question});
+            const answer = JSON.parse(decoder.decode(await this.send({what: 'ask', question})));
             if (this.queue.has(channel)) resolve(null);
             else resolve(answer);
         } catch (e) {

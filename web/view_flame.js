@@ -1,13 +1,17 @@
 // Flame graph, icicle, callers first, left-heavy, by name, or by time: a call tree on a canvas.
 import { el, button, share, time, count, exactly } from './view_text.js';
-import { colour, paper, fit, fontOf, isDark, showCard, hideCard, onTheme } from './view_charts.js';
+import { colour, paper, fit, fontOf, useFont, isDark, showCard, hideCard, onTheme } from './view_charts.js';
 
-const ROW = 20, FEW = 10;
+const ROW = 20, FEW = 10, ALPHAS = [1, 0.55, 0.45], NONE = Object.freeze([]);
 
 // Parents come before their children; x and width as shares of the root, or of the time.
 export function layout(tree, order) {
-    const n = tree.n, children = Array.from({length: n}, () => []);
-    for (let i = 1; i < n; i++) children[tree.parent[i]].push(i);
+    const n = tree.n, children = new Array(n).fill(NONE);
+    for (let i = 1; i < n; i++) {
+        const up = tree.parent[i];
+        if (children[up] === NONE) children[up] = [i];
+        else children[up].push(i);
+    }
     const x = new Float64Array(n), w = new Float64Array(n), depth = new Uint32Array(n);
     const chart = !!tree.start;
     const whole = chart ? tree.span : Math.max(1, tree.total[0]);
@@ -15,8 +19,9 @@ export function layout(tree, order) {
     w[0] = 1;
     for (let i = 0; i < n; i++) {
         const list = children[i];
-        if (order === 'heavy' && !chart) list.sort((a, b) => tree.total[b] - tree.total[a]);
-        else if (!chart) list.sort((a, b) => name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b);
+        if (list.length < 2 || chart) { /* one order only */ }
+        else if (order === 'heavy') list.sort((a, b) => tree.total[b] - tree.total[a]);
+        else list.sort((a, b) => name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b);
         let at = x[i];
         for (const child of list) {
             depth[child] = depth[i] + 1;
@@ -72,14 +77,14 @@ export class Flame {
     name(i) { return i === 0 ? this.options.root || 'all' : this.tree.labels[this.tree.label[i]].name; }
     pathOf(i) {
         const names = [];
-        for (; i > 0; i = this.tree.parent[i]) names.unshift(this.name(i));
-        return names;
+        for (; i > 0; i = this.tree.parent[i]) names.push(this.name(i));
+        return names.reverse();
     }
     // The same without threads and processes that stand above the frames.
     framesTo(i) {
         const names = [];
-        for (; i > 0; i = this.tree.parent[i]) if (!this.groups.has(i)) names.unshift(this.name(i));
-        return names;
+        for (; i > 0; i = this.tree.parent[i]) if (!this.groups.has(i)) names.push(this.name(i));
+        return names.reverse();
     }
     // Outline the frames of one stack, innermost first; null ends it.
     lightStack(stack, thread) {
@@ -124,38 +129,60 @@ export class Flame {
         this.canvas.style.top = '0';
         this.canvas.style.marginBottom = Math.max(0, this.height - tall) + 'px';
         const c = paper(this.canvas, width, tall);
-        c.font = fontOf(12);
+        useFont(c, fontOf(12));
         c.textBaseline = 'middle';
         const zx = p.x[this.zoom], zw = p.w[this.zoom] || 1;
         const match = this.app.matcher();
         this.width = width;
-        this.drawn = [];
-        const stack = [0];
+        this.drawn = []; // four numbers each: node, left, top, width
+        const stack = [0], paint = ALPHAS.map(() => new Map()), drawn = this.drawn, scale = width / zw, from = zx * scale, shallow = p.depth[this.zoom];
+        const column = new Int32Array(p.deepest + 1).fill(-1); // the last pixel that a row painted for a frame narrower than one
         while (stack.length) {
             const i = stack.pop();
-            let left = (p.x[i] - zx) / zw * width, w = p.w[i] / zw * width;
+            let left = p.x[i] * scale - from, w = p.w[i] * scale;
             if (left + w <= 0 || left >= width || w < 0.35) continue;
-            for (const child of p.children[i]) stack.push(child);
+            const below = p.children[i];
+            for (let k = 0; k < below.length; k++) stack.push(below[k]);
             const y = this.rowY(p.depth[i]) - top;
             if (y + ROW < 0 || y > tall) continue;
-            const above = p.depth[i] < p.depth[this.zoom];
             if (left < 0) { w += left; left = 0; }
             w = Math.min(w, width - left);
-            this.drawn.push([i, left, y, w]);
-            this.drawFrame(c, i, left, y, w, above, match);
+            drawn.push(i, left, y, w);
+            if (w < 1 && column[p.depth[i]] === (left | 0)) continue;
+            if (w < 1) column[p.depth[i]] = left | 0;
+            const hit = match && i > 0 && match(this.name(i)), own = paint[this.alphaOf(i, p.depth[i] < shallow || (match && !hit))];
+            const shade = hit ? colour('hit') : this.shade(i), same = own.get(shade);
+            if (same) same.push(drawn.length - 4);
+            else own.set(shade, [drawn.length - 4]);
         }
+        this.drawFrames(c, paint);
+        for (let k = 0; k < drawn.length; k += 4) if (drawn[k + 3] > 6 || this.lit || drawn[k] === this.chosen || drawn[k] === this.hover) this.drawOver(c, drawn[k], drawn[k + 1], drawn[k + 2], drawn[k + 3], match);
+        c.globalAlpha = 1;
     }
-    drawFrame(c, i, left, y, w, above, match) {
-        const t = this.tree, few = t.total_samples && t.total_samples[i] < FEW && i > 0 && !this.groups.has(i);
-        const hit = match && i > 0 && match(this.name(i));
-        c.globalAlpha = above || (match && !hit) ? 0.45 : few ? 0.55 : 1;
-        c.fillStyle = hit ? colour('hit') : this.shade(i);
-        c.fillRect(left, y, Math.max(0.4, w - (w > 2 ? 0.7 : 0)), ROW - 1);
-        c.globalAlpha = above ? 0.7 : 1;
+    // Which of ALPHAS.
+    alphaOf(i, pale) {
+        const samples = this.tree.total_samples;
+        return pale ? 2 : samples && samples[i] < FEW && i > 0 && !this.groups.has(i) ? 1 : 0;
+    }
+    // Those of one colour together: a canvas reads each colour that it is given.
+    drawFrames(c, paint) {
+        const d = this.drawn;
+        paint.forEach((own, alpha) => {
+            c.globalAlpha = ALPHAS[alpha];
+            for (const [shade, list] of own) {
+                c.fillStyle = shade;
+                for (const k of list) c.fillRect(d[k + 1], d[k + 2], Math.max(0.4, d[k + 3] - (d[k + 3] > 2 ? 0.7 : 0)), ROW - 1);
+            }
+        });
+    }
+    // Name, uncertain edge, and what is lit, chosen or pointed at.
+    drawOver(c, i, left, y, w, match) {
+        const t = this.tree, hit = w > 22 && match && i > 0 && match(this.name(i));
+        c.globalAlpha = this.place.depth[i] < this.place.depth[this.zoom] ? 0.7 : 1;
         if (w > 22) {
             c.fillStyle = hit ? colour('bg') : i > 0 && !this.groups.has(i) && !this.options.paint ? this.app.palette.text[isDark() ? 1 : 0] : colour('fg');
             const kind = i > 0 && t.labels[t.label[i]].kind;
-            c.font = (kind === 3 ? 'italic ' : '') + fontOf(12, i === this.chosen ? 600 : 400);
+            useFont(c, (kind === 3 ? 'italic ' : '') + fontOf(12, i === this.chosen ? 600 : 400));
             c.fillText(fit(c, this.name(i), w - 9), left + 5, y + ROW / 2 - 0.5);
         }
         // Not known to be larger than the next: a dashed edge between the two.
@@ -178,7 +205,6 @@ export class Flame {
             c.lineWidth = i === this.chosen ? 2 : 1;
             c.strokeRect(left + 0.75, y + 0.75, Math.max(1, w - 2), ROW - 2.5);
         }
-        c.globalAlpha = 1;
     }
     // Intervals come later than the picture. Siblings whose intervals overlap have no certain order.
     setShares(shares) {
@@ -194,7 +220,8 @@ export class Flame {
     }
     find(e) {
         const box = this.canvas.getBoundingClientRect(), x = e.clientX - box.left, y = e.clientY - box.top;
-        for (const [i, left, top, w] of this.drawn || []) if (x >= left && x < left + w && y >= top && y < top + ROW) return i;
+        const d = this.drawn || [];
+        for (let k = 0; k < d.length; k += 4) if (x >= d[k + 1] && x < d[k + 1] + d[k + 3] && y >= d[k + 2] && y < d[k + 2] + ROW) return d[k];
         return -1;
     }
     facts(i) {
@@ -269,7 +296,8 @@ export class Flame {
     svg() {
         const esc = s => s.replace(/[<>&"]/g, ch => ({'<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;'})[ch]);
         const c = this.canvas.getContext('2d'), parts = [];
-        for (const [i, left, y, w] of this.drawn) {
+        for (let k = 0; k < this.drawn.length; k += 4) {
+            const [i, left, y, w] = this.drawn.slice(k, k + 4);
             parts.push(`<g><title>${esc(this.name(i) + ' ' + this.facts(i).slice(0, 3).map(f => f.join(' ')).join(', '))}</title>` +
                 `<rect x="${left.toFixed(1)}" y="${y}" width="${Math.max(0.4, w - 0.7).toFixed(1)}" height="${ROW - 1}" fill="${this.shade(i)}"/>` +
                 (w > 22 ? `<text x="${(left + 5).toFixed(1)}" y="${y + 14}">${esc(fit(c, this.name(i), w - 9))}</text>` : '') + '</g>');
@@ -322,8 +350,16 @@ export class FlamePane {
         this.flame.show(tree, s.order, s.flames);
         this.showLegend(tree);
         performance.mark('flame');
-        if (chart) return;
-        const shares = await this.app.ask('shares', {...question, ask: 'tree_shares'});
+        this.unsized = chart ? null : {...question, ask: 'tree_shares'};
+    }
+    // Intervals come behind the picture, and not for each of the ranges that the pointer passes.
+    async finish() {
+        const question = this.unsized, key = this.asked;
+        if (!question) return;
+        await new Promise(done => setTimeout(done, 60));
+        if (this.unsized !== question) return;
+        this.unsized = null;
+        const shares = await this.app.ask('shares', question);
         if (shares && !shares.error && this.asked === key) this.flame.setShares(shares.shares);
     }
     showLegend(tree) {

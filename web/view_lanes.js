@@ -1,6 +1,6 @@
 // The timeline: a lane for each thread, busiest first; states, scopes, counters. Drag selects a range.
 import { el, time, bytes, count } from './view_text.js';
-import { colour, paper, fit, fontOf, steps, showCard, addToCard, hideCard, onTheme } from './view_charts.js';
+import { colour, paper, fit, fontOf, useFont, steps, showCard, addToCard, hideCard, onTheme } from './view_charts.js';
 
 const LABEL = 190, AXIS = 20, LANE = 30, BAND = 4, SPAN = 11, COUNTER = 34;
 
@@ -37,6 +37,7 @@ export class Lanes {
     }
     // The lanes of everything; over them, those of what is selected by function.
     async ask() {
+        if (!this.app.about) return; // before there is a recording
         const s = this.app.state, question = {...this.app.base(), ask: 'lanes', bins: Math.min(1600, Math.ceil(this.plot / 3))};
         if (this.view) [question.from_s, question.to_s] = this.view;
         const filtered = s.focus.length || s.ignore.length || s.scope.length || s.where.length || s.subtree;
@@ -100,13 +101,13 @@ export class Lanes {
         this.drawRange(c, height);
         if (a.threads > a.lanes.length) {
             c.fillStyle = colour('dim');
-            c.font = fontOf(11);
+            useFont(c, fontOf(11));
             c.fillText(`${count(a.threads - a.lanes.length)} more threads`, 12, 14);
         }
     }
     drawAxis(c, height) {
         const {step, marks} = steps(this.all.from_s, this.all.to_s, this.plot / 110);
-        c.font = fontOf(11);
+        useFont(c, fontOf(11));
         c.textBaseline = 'middle';
         for (const s of marks) {
             const x = this.x(s);
@@ -138,14 +139,14 @@ export class Lanes {
         c.fillStyle = colour('line');
         c.fillRect(0, row.y + row.height - 1, this.width, 1);
         c.globalAlpha = on ? 1 : 0.35;
-        c.font = fontOf(12, chosen.length && on ? 600 : 400);
+        useFont(c, fontOf(12, chosen.length && on ? 600 : 400));
         c.textBaseline = 'middle';
         c.fillStyle = colour('fg');
         const name = lane.name || 'thread';
         const id = lane.tid >= 0 ? ' ' + lane.tid : '';
         c.fillText(fit(c, name, LABEL - 70), 12, row.y + LANE / 2);
         c.fillStyle = colour('faint');
-        c.font = fontOf(11);
+        useFont(c, fontOf(11));
         const used = Math.min(LABEL - 66, c.measureText(name).width * 1.12 + 14);
         c.fillText(fit(c, id, LABEL - used - 4), 4 + used, row.y + LANE / 2 + 0.5);
         const filtered = this.part || this.lit;
@@ -171,7 +172,7 @@ export class Lanes {
     }
     drawSpans(c, row) {
         const top = row.y + LANE + (row.states ? BAND + 2 : 0);
-        c.font = fontOf(9.5);
+        useFont(c, fontOf(9.5));
         for (const [, start, length, depth, name] of row.spans) {
             if (depth > 4) continue;
             const x = Math.max(LABEL, this.x(start)), end = Math.min(LABEL + this.plot, this.x(start + length));
@@ -186,10 +187,10 @@ export class Lanes {
         const {counter} = row, points = counter.points, floor = row.y + COUNTER - 3, height = COUNTER - 8;
         const most = points.reduce((m, p) => Math.max(m, p[1]), 1);
         c.fillStyle = colour('fg');
-        c.font = fontOf(12);
+        useFont(c, fontOf(12));
         c.fillText(fit(c, counter.name, LABEL - 20), 12, row.y + 11);
         c.fillStyle = colour('faint');
-        c.font = fontOf(11);
+        useFont(c, fontOf(11));
         c.fillText('max ' + (counter.bytes ? bytes(most) : count(most)), 12, row.y + 25);
         c.strokeStyle = colour('runnable');
         c.lineWidth = 1.3;
@@ -222,7 +223,7 @@ export class Lanes {
             c.fillStyle = colour(name);
             c.fillRect(a - 1, 0, 1.5, height);
             c.fillRect(b, 0, 1.5, height);
-            c.font = fontOf(11, 600);
+            useFont(c, fontOf(11, 600));
             const text = time((range[1] - range[0]) * 1e9), w = c.measureText(text).width + 8;
             if (b - a > w) {
                 c.fillRect((a + b - w) / 2, 3, w, 14);

@@ -60,10 +60,10 @@ export const quoted = word => /^[A-Za-z0-9_.,/:=%+@-]+$/.test(word) ? word : "'"
 // An extended regular expression that matches just this name.
 export const exactly = name => '^' + name.replace(/[.^$*+?()[\]{}|\\]/g, '\\$&') + '$';
 
-export function toast(text) {
+export function toast(text, stay_ms) {
     const t = el('div.toast', {role: 'status'}, text);
     document.getElementById('app').append(t);
-    setTimeout(() => t.remove(), 2600);
+    setTimeout(() => t.remove(), stay_ms || 2600);
 }
 
 export async function copy(text, what) {

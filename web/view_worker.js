@@ -15,7 +15,7 @@ const work = {
         core.loadCode(file, await unzip(new Uint8Array(bytes)));
     },
     ask({question}) {
-        return JSON.parse(core.ask(question));
+        return core.askBytes(question);
     },
 };
 
@@ -24,7 +24,8 @@ let last = Promise.resolve();
 self.onmessage = ({data}) => {
     last = last.then(async () => {
         try {
-            self.postMessage({id: data.id, answer: await work[data.what](data)});
+            const answer = await work[data.what](data);
+            self.postMessage({id: data.id, answer}, answer ? [answer] : []);
         } catch (e) {
             self.postMessage({id: data.id, failed: e.message || String(e)});
         }

@@ -153,8 +153,8 @@ static void say_row(struct session *s, const struct job *job, const struct loop_
     if (r->has_heap) {
         char blocks[UNITS_MAX], bytes[UNITS_MAX];
         session_say(s, "%-*s  per iteration: %s allocations, %s\n", s->name_width, "",
-                    units_scaled(blocks, r->allocations, "count"),
-                    units_scaled(bytes, r->allocated, "bytes"));
+                    units_scaled(blocks, r->allocations, SCALED_COUNT),
+                    units_scaled(bytes, r->allocated, SCALED_BYTES));
     }
     if (f->is_empty)
         session_say(s,

@@ -71,7 +71,7 @@ static void add_digits(struct buf *b, double value, enum rule_unit unit)
     else if (is_counted(unit) || (unit == RULE_PER_SECOND && value >= 1e4))
         buf_str(b, units_count(s, (uint64_t)value));
     else if (unit == RULE_BYTES || unit == RULE_TIME)
-        buf_str(b, units_scaled(s, value, unit == RULE_TIME ? UNIT_TIME : UNIT_BYTES));
+        buf_str(b, units_scaled(s, value, unit == RULE_TIME ? SCALED_NS : SCALED_BYTES));
     else if (unit == RULE_PER_SECOND || unit == RULE_GFLOPS || unit == RULE_PER_1000 ||
              unit == RULE_PER_OP)
         buf_printf(b, "%.4g", value);
@@ -108,7 +108,7 @@ static void add_bound(struct buf *b, double value, enum rule_unit unit)
     if (is_counted(unit))
         buf_str(b, units_count(s, (uint64_t)value));
     else if (unit == RULE_BYTES || unit == RULE_TIME)
-        buf_str(b, units_scaled(s, value, unit == RULE_TIME ? UNIT_TIME : UNIT_BYTES));
+        buf_str(b, units_scaled(s, value, unit == RULE_TIME ? SCALED_NS : SCALED_BYTES));
     else
         buf_printf(b, is_change(unit) ? "%+.5g" : "%.5g", percent ? 100 * value : value);
 }

@@ -106,7 +106,7 @@ static void add_side(struct buf *b, const struct sides *s, const struct flat_sha
     char text[UNITS_MAX];
     bool seconds = sides_have_costs(s) && s->cost_before.kind == RUNCOST_CPU;
     if (seconds)
-        buf_printf(b, "%s (", units_scaled(text, 1e9 * share->share * cost, UNIT_TIME));
+        buf_printf(b, "%s (", units_scaled(text, 1e9 * share->share * cost, SCALED_NS));
     check_number(b, share->share, RULE_SHARE);
     buf_str(b, seconds ? ")" : "");
 }

@@ -4,18 +4,22 @@
 
 #include <math.h>
 
+/* A name is a function's, or else that of a scope of the program. */
 static int growth_of(struct check_job *job, const struct rule *rule, struct scaling_cost *ret)
 {
+    enum flat_what what = rule->kind == RULE_GROWTH_SELF ? FLAT_SELF : FLAT_TOTAL;
+    struct scaling *s = job->in->scaling;
     struct err err;
     if (!rule->function) {
-        *ret = job->in->scaling->whole;
+        *ret = s->whole;
         return 0;
     }
     autofree bool *in_set = check_find(job->list, rule->function, &err);
     if (!in_set)
-        return check_fail(job, rule, err.text);
-    *ret = scaling_of(job->in->scaling, check_name(job, job->list, in_set),
-                      rule->kind == RULE_GROWTH_SELF ? FLAT_SELF : FLAT_TOTAL);
+        return scaling_of_scope(s, text_of(rule->function), what, ret)
+                   ? 0
+                   : check_fail(job, rule, err.text);
+    *ret = scaling_of(s, check_name(job, job->list, in_set), what);
     return 0;
 }
 

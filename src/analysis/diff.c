@@ -276,12 +276,12 @@ static void diff_test_whole(struct diff_builder *b)
     if (!b->d->by_runs)
         return;
     struct interval amounts = difftest_runs_interval(b->whole, nb, n);
-    struct interval cost = difftest_runs_interval(logs, nb, n);
-    v->low = amounts.low, v->high = amounts.high;
-    v->cost_low = calc_exp(cost.low), v->cost_high = calc_exp(cost.high);
     struct difftest_family f = {.values = logs, .noise = &noise, .m = 1, .n = n, .n_before = nb};
     struct difftest_effect e;
     difftest_runs(&f, &e);
+    struct interval cost = e.by_deals ? e.dealt : difftest_runs_interval(logs, nb, n);
+    v->low = amounts.low, v->high = amounts.high;
+    v->cost_low = calc_exp(cost.low), v->cost_high = calc_exp(cost.high);
     v->p = e.p, v->q = e.fine;
     v->detectable = calc_exp(difftest_detectable(&e, DIFF_WHOLE_LEVEL, calc_log1p(b->d->band))) - 1;
     v->proven = v->p <= DEALS_LEVEL && v->q <= DIFF_WHOLE_LEVEL && diff_beyond_band(b->d, v);
@@ -443,6 +443,14 @@ static bool samples_known(const struct diff_builder *b)
     return true;
 }
 
+static bool all_exact(const struct diff_opts *o)
+{
+    for (size_t i = 0; i < o->n_runs; i++)
+        if (!obtained_exactly(o->runs[i]->stream->obtained))
+            return false;
+    return true;
+}
+
 /* --- when and where the runs were made --- */
 
 /* Nine of ten pairs in one order are no turns. False where times are not known. */
@@ -490,6 +498,8 @@ static void diff_init(struct diff_builder *b)
     d->least_p = d->by_runs ? difftest_least_p(o->n_before, o->n_runs) : 0;
     d->min_share = o->min_share;
     d->noun = quantity_noun(selection_quantity(o->runs[0]));
+    d->unit = dimension_scaled(selection_value(o->runs[0])->dimension);
+    d->exact = all_exact(o);
 }
 
 static void diff_builder_done(struct diff_builder *b)

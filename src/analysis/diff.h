@@ -96,6 +96,7 @@ struct diff {
     bool busy;        /* more work than CPUs when one of the runs began */
     bool same;        /* one run per side, of the same program with the same arguments */
     bool has_samples; /* else nothing could be tested */
+    bool exact;       /* every event was counted: there were no samples */
     double least_p;   /* that so many runs can reach; 0 for one run per side */
     double min_share, band;
     enum diff_scale scale;
@@ -104,6 +105,7 @@ struct diff {
     struct diff_value cpu_s; /* the whole where has_cpu */
     struct diff_value whole; /* what a run cost: seconds, or the unit of the value; of several runs
                                 tested. Zeros where the scale is DIFF_BY_TYPICAL */
+    enum scaled unit;        /* of the whole where it is no CPU time */
     const char *noun;        /* "time", or "total" where the value is none: shares are of that */
     double common[2];        /* shares of both sides in functions that both have */
     struct buf unnamed;      /* modules with names on one side only, a line each: not compared */

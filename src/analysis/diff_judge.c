@@ -40,11 +40,21 @@ static void add_seconds(struct buf *b, double s, double largest)
         buf_printf(b, largest >= 0.01 ? "%.1f ms" : "%.3f ms", s * 1e3);
 }
 
+/* Small counts are means of runs with their decimals. */
+static void add_amounts(struct buf *b, enum scaled unit, double before, double after)
+{
+    char from[UNITS_MAX], to[UNITS_MAX];
+    if (unit == SCALED_COUNT && fmax(before, after) < 1e6)
+        buf_printf(b, "%.6g -> %.6g", before, after);
+    else
+        buf_printf(b, "%s -> %s", units_scaled(from, before, unit), units_scaled(to, after, unit));
+}
+
 void diff_add_costs(struct buf *b, const struct diff *d, double before, double after)
 {
     double largest = fmax(before, after);
     if (!d->has_cpu) {
-        buf_printf(b, "%.6g -> %.6g", before, after);
+        add_amounts(b, d->unit, before, after);
         return;
     }
     add_seconds(b, before, largest);
@@ -237,7 +247,10 @@ static void judge_unproven(struct diff *d)
 {
     autobuf struct buf b = {0};
     add_whole_first(&b, d);
-    if (!d->has_samples)
+    if (!d->has_samples && d->exact)
+        buf_str(&b, "counts are exact, but one run per side does not show by how much runs "
+                    "differ");
+    else if (!d->has_samples)
         buf_str(&b, "the number of samples is not recorded: nothing to test with");
     else if (d->by_runs && d->least_p > 0.05)
         buf_str(&b, "too few runs to prove anything: record at least four per side");

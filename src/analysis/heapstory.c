@@ -1,6 +1,6 @@
 #include "analysis/heapstory.h"
 #include "analysis/heapwrappers.h"
-#include "model/heapstream.h"
+#include "model/heap_tally.h"
 #include "model/meta.h"
 
 #include <stdlib.h>
@@ -38,6 +38,7 @@ struct place_map {
     struct heapwrappers wrappers;
     uint32_t *of_stack; /* place + 1 */
     uint8_t *known;     /* of each stack, whether its leaks are: 0 = not looked, 1 = no, 2 = yes */
+    uint8_t *purpose;   /* of each stack: enum heap_purpose + 1; 0 = not looked */
     VEC(uint32_t) of_label; /* place + 1 */
 };
 
@@ -173,6 +174,17 @@ static void take_rows(struct heapstory *s, struct place_map *m)
     }
 }
 
+/*
+ * Peak and leaks are written last. A recorder that was killed has not come to it: a heap with bytes
+ * has a peak.
+ */
+static void find_cut(struct heapstory *s)
+{
+    s->cut = s->timed && s->has[STORY_PEAK] && !s->value[STORY_PEAK] && s->value[STORY_ALLOCATED];
+    if (s->cut)
+        s->has[STORY_PEAK] = s->has[STORY_LEAKED] = s->has[STORY_LEAKED_BLOCKS] = false;
+}
+
 /* --- classes --- */
 
 /*
@@ -188,6 +200,48 @@ static int class_of(const struct profile *p, const struct rows *rows, size_t i)
     return largest ? 64 - __builtin_clzll(largest) : 0;
 }
 
+static enum heap_purpose heapstory_purpose_of(struct place_map *m, struct stack_id stack)
+{
+    struct heapstory *s = m->story;
+    if (!m->purpose[stack.i])
+        m->purpose[stack.i] =
+            (uint8_t)heapwrappers_purpose(&m->wrappers, &s->labels, s->profile, stack) + 1;
+    return (enum heap_purpose)(m->purpose[stack.i] - 1);
+}
+
+/* 0 where the stream has no such column. */
+static int64_t sizes_value(const struct profile *p, int stream, enum heap_sizes_column column,
+                           size_t row)
+{
+    int found = heapstream_find_sizes_column(p, stream, column);
+    return found >= 0 ? profile_stream(p, stream)->rows.value[found][row] : 0;
+}
+
+static void take_sizes_row(struct place_map *m, int stream, size_t i, int k)
+{
+    struct heapstory *s = m->story;
+    const struct rows *rows = &profile_stream(s->profile, stream)->rows;
+    struct heapstory_place *place = &s->places.at[heapstory_place_of(m, rows->stack[i])];
+    enum heap_purpose purpose = heapstory_purpose_of(m, rows->stack[i]);
+    int64_t blocks = rows->value[0][i];
+    place->size[k] += blocks;
+    place->added += sizes_value(s->profile, stream, HEAP_SIZES_ADDED, i);
+    place->grown +=
+        purpose == HEAP_FOR_GROWTH ? blocks : sizes_value(s->profile, stream, HEAP_SIZES_GROWN, i);
+    place->copies += purpose == HEAP_FOR_COPY ? blocks : 0;
+}
+
+static void take_lifetimes_row(struct place_map *m, int stream, size_t i, int k)
+{
+    struct heapstory *s = m->story;
+    const struct rows *rows = &profile_stream(s->profile, stream)->rows;
+    struct heapstory_place *place = &s->places.at[heapstory_place_of(m, rows->stack[i])];
+    if (heapstory_purpose_of(m, rows->stack[i]) != HEAP_FOR_COPY)
+        return;
+    place->copies_ended += rows->value[0][i];
+    place->copies_brief += k <= STORY_BRIEF ? rows->value[0][i] : 0;
+}
+
 static void take_classes(struct heapstory *s, struct place_map *m, enum stream_kind kind,
                          int64_t *to)
 {
@@ -199,11 +253,27 @@ static void take_classes(struct heapstory *s, struct place_map *m, enum stream_k
             continue;
         if (to == s->lifetime && k < SHORTEST_LIFETIME)
             k = SHORTEST_LIFETIME;
-        uint32_t at = heapstory_place_of(m, rows->stack[i]);
         to[k] += rows->value[0][i];
         if (to == s->size)
-            s->places.at[at].size[k] += rows->value[0][i];
+            take_sizes_row(m, stream, i, k);
+        else
+            take_lifetimes_row(m, stream, i, k);
     }
+}
+
+static void find_added(struct heapstory *s)
+{
+    s->has_added = !s->sampled && !s->lossy && meta_find(&s->profile->meta, META_HEAP_MALLOC);
+    for (size_t i = 0; i < s->places.n; i++)
+        s->added += s->places.at[i].added;
+}
+
+int64_t heapstory_small_blocks(const struct heapstory *s)
+{
+    int64_t n = 0;
+    for (int k = 0; k < HEAP_SMALL_CLASSES; k++)
+        n += s->size[k];
+    return n;
 }
 
 /* --- counters --- */
@@ -239,12 +309,16 @@ int heapstory_build(struct heapstory *s, const struct profile *p,
     struct place_map m = {.story = s};
     m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);
     m.known = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.known);
+    m.purpose = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.purpose);
     heapwrappers_find(&m.wrappers, &s->labels, p, &profile_stream(p, s->stream)->rows);
     take_rows(s, &m);
+    find_cut(s);
     take_classes(s, &m, STREAM_HEAP_SIZES, s->size);
     take_classes(s, &m, STREAM_HEAP_LIFETIMES, s->lifetime);
-    free(m.of_stack);
+    find_added(s);
+    s->place_of_stack = m.of_stack;
     free(m.known);
+    free(m.purpose);
     vec_done(&m.of_label);
     heapwrappers_done(&m.wrappers);
     find_counters(s);
@@ -256,6 +330,7 @@ void heapstory_done(struct heapstory *s)
 {
     vec_done(&s->places);
     vec_done(&s->insights);
+    free(s->place_of_stack);
     labels_done(&s->labels);
     arena_done(&s->arena);
 }
@@ -307,5 +382,17 @@ size_t heapstory_growing(const struct heapstory *s, uint32_t *ret, size_t max)
     for (uint32_t i = 0; i < s->places.n; i++)
         if (s->places.at[i].grows && heapstory_growth(&s->places.at[i]) > 0)
             all[n++] = (struct rank){heapstory_growth(&s->places.at[i]), i};
+    return heapstory_rank(all, n, ret, max);
+}
+
+size_t heapstory_grown(const struct heapstory *s, uint32_t *ret, size_t max)
+{
+    autofree struct rank *all = mem_calloc(s->places.n + 1, sizeof *all);
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->places.n; i++) {
+        const struct heapstory_place *p = &s->places.at[i];
+        if (p->held_to > p->held_from)
+            all[n++] = (struct rank){p->held_to - p->held_from, i};
+    }
     return heapstory_rank(all, n, ret, max);
 }

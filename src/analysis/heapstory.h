@@ -30,8 +30,15 @@ struct heapstory_place {
     int64_t value[STORY_VALUES];
     int64_t live[STORY_TIMES];   /* bytes at the end of each twentieth of the recording */
     bool grows;                  /* ever more, all through the second half */
+    int64_t held_from, held_to;  /* bytes at the ends of the range, where one is asked for */
     int64_t size[STORY_CLASSES]; /* blocks seen, by power of two */
+    int64_t added;               /* bytes of glibc's malloc beside those of small blocks */
+    int64_t grown;               /* blocks for more elements than there was room for */
+    int64_t copies, copies_ended, copies_brief; /* blocks of strings made of others; see above */
 };
+
+/* Blocks that are freed sooner are brief: a power of two, in ns (17 ms). */
+enum { STORY_BRIEF = 24 };
 
 struct heapstory_insight {
     const char *title, *text, *advice;
@@ -42,6 +49,7 @@ struct heapstory {
     int stream;
     bool sampled;
     bool lossy;             /* records were lost: no number is exact */
+    bool cut;               /* nothing after some moment: who held what at the peak is not known */
     bool attached;          /* the process ran already: only blocks that came since are known */
     bool has[STORY_VALUES]; /* what the input knows: the rest is 0 and says nothing */
     bool timed;             /* it knows when */
@@ -53,6 +61,11 @@ struct heapstory {
     const struct counter *rss;          /* of the process that had most */
     int64_t rss_max;                    /* 0 = not known */
     int64_t size[STORY_CLASSES], lifetime[STORY_CLASSES];
+    bool has_added;             /* every block was glibc's, and seen */
+    int64_t added;              /* bytes of malloc beside those of small blocks */
+    const char *range;          /* as it was asked for; NULL = none */
+    int64_t held_from, held_to; /* by all places */
+    uint32_t *place_of_stack;   /* + 1; 0 = none */
     VEC(struct heapstory_place) places;
     VEC(struct heapstory_insight) insights;
     struct labels labels;
@@ -66,6 +79,15 @@ struct heapstory {
 int heapstory_build(struct heapstory *s, const struct profile *p,
                     const struct suppressions *known_leaks, struct err *err);
 void heapstory_done(struct heapstory *s);
+
+/*
+ * Find what was held at both ends of TIME ("1.5..3", as selections have it), after the story was
+ * built. Rows are sums of HEAP_SLICE_MS: the ends are that exact.
+ */
+int heapstory_between(struct heapstory *s, const char *time, struct err *err);
+
+/* The places that held more at its end than at its beginning, by the difference. */
+size_t heapstory_grown(const struct heapstory *s, uint32_t *ret, size_t max);
 
 /* Fewer sampled blocks than this prove nothing about the program. */
 enum { HEAPSTORY_FEW_SAMPLES = 10 };
@@ -81,6 +103,9 @@ size_t heapstory_top(const struct heapstory *s, enum heapstory_value by, uint32_
 /* The places that keep growing, by growth over the second half. */
 size_t heapstory_growing(const struct heapstory *s, uint32_t *ret, size_t max);
 int64_t heapstory_growth(const struct heapstory_place *p);
+
+/* Blocks seen below HEAP_SMALL_BYTES. */
+int64_t heapstory_small_blocks(const struct heapstory *s);
 
 /* Blocks never freed. */
 static inline int64_t heapstory_left(const int64_t *value)

@@ -50,7 +50,7 @@ static void find_leak(struct heapstory *s)
         return;
     buf_printf(&b, "%.*s never freed %s in %s block%s: %.0f%% of all that was never freed",
                TEXT_ARG(heapstory_name(s, p)),
-               units_scaled(bytes, (double)p->value[STORY_LEAKED], UNIT_BYTES),
+               units_scaled(bytes, (double)p->value[STORY_LEAKED], SCALED_BYTES),
                units_count(blocks, (uint64_t)heapstory_left(p->value)),
                heapstory_left(p->value) == 1 ? "" : "s",
                heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]));
@@ -71,8 +71,8 @@ static void find_growth(struct heapstory *s)
     if (growth < MIB / 16 || heapstory_percent(growth, s->value[STORY_PEAK]) < 5)
         return;
     buf_printf(&b, "memory held by %.*s grew from %s to %s over the second half of the recording",
-               TEXT_ARG(heapstory_name(s, p)), units_scaled(from, (double)middle, UNIT_BYTES),
-               units_scaled(to, (double)p->live[STORY_TIMES - 2], UNIT_BYTES));
+               TEXT_ARG(heapstory_name(s, p)), units_scaled(from, (double)middle, SCALED_BYTES),
+               units_scaled(to, (double)p->live[STORY_TIMES - 2], SCALED_BYTES));
     say(s, "growth", &b,
         "Bound it if it is a cache; find out who should free it if it is not. A longer recording "
         "shows whether it levels off.");
@@ -136,16 +136,71 @@ static void find_same_size(struct heapstory *s)
         "block.");
 }
 
+/* --- what blocks are for --- */
+
+static double percent_of_blocks(const struct heapstory *s, int64_t blocks)
+{
+    int64_t all = 0;
+    for (int k = 0; k < STORY_CLASSES; k++)
+        all += s->size[k];
+    return heapstory_percent(blocks, all);
+}
+
+/* Fewer are worth no word, nor are those that are a small part. Samples favour large blocks. */
+static bool are_many_blocks(const struct heapstory *s, int64_t blocks)
+{
+    return !s->sampled && blocks >= 10000 && percent_of_blocks(s, blocks) >= 10;
+}
+
+static void find_steps(struct heapstory *s)
+{
+    const struct heapstory_place *p = s->places.at;
+    char n[UNITS_MAX];
+    struct buf b = {0};
+    for (size_t i = 1; i < s->places.n; i++)
+        p = s->places.at[i].grown > p->grown ? &s->places.at[i] : p;
+    if (!s->places.n || !are_many_blocks(s, p->grown))
+        return;
+    buf_printf(&b,
+               "%.*s moved to a larger block %s times, as a vector that was full or by realloc: "
+               "%.0f%% of all allocations",
+               TEXT_ARG(heapstory_name(s, p)), units_count(n, (uint64_t)p->grown),
+               percent_of_blocks(s, p->grown));
+    say(s, "growth by steps", &b,
+        "Reserve the final size before filling, or keep the buffer for the next use. A buffer that "
+        "grows by a factor takes fewer steps than one that grows by a constant.");
+}
+
+static void find_copies(struct heapstory *s)
+{
+    const struct heapstory_place *p = s->places.at;
+    char n[UNITS_MAX];
+    struct buf b = {0};
+    for (size_t i = 1; i < s->places.n; i++)
+        p = s->places.at[i].copies_brief > p->copies_brief ? &s->places.at[i] : p;
+    if (!s->places.n || !are_many_blocks(s, p->copies) ||
+        heapstory_percent(p->copies_brief, p->copies) < 90)
+        return;
+    buf_printf(&b,
+               "%.*s made %s copies of strings, %.0f%% of all allocations; %.0f%% of these were "
+               "freed within 17 ms",
+               TEXT_ARG(heapstory_name(s, p)), units_count(n, (uint64_t)p->copies),
+               percent_of_blocks(s, p->copies), heapstory_percent(p->copies_brief, p->copies));
+    say(s, "string copies", &b,
+        "Pass strings by reference or as a view (std::string_view, &str), append to one string "
+        "instead of adding strings, or reuse one buffer.");
+}
+
 static void find_rss(struct heapstory *s)
 {
     char rss[UNITS_MAX], heap[UNITS_MAX];
     struct buf b = {0};
     int64_t peak = s->value[STORY_PEAK];
-    if (s->attached || s->rss_max < 2 * peak || s->rss_max - peak < 64 * MIB)
+    if (s->attached || s->cut || s->rss_max < 2 * peak || s->rss_max - peak < 64 * MIB)
         return;
     buf_printf(&b, "the process had %s in memory (RSS), but the heap never more than %s",
-               units_scaled(rss, (double)s->rss_max, UNIT_BYTES),
-               units_scaled(heap, (double)peak, UNIT_BYTES));
+               units_scaled(rss, (double)s->rss_max, SCALED_BYTES),
+               units_scaled(heap, (double)peak, SCALED_BYTES));
     say(s, "beside the heap", &b,
         "The rest is code, stacks, memory from mmap, or fragmentation: pages that the allocator "
         "keeps for blocks that are gone.");
@@ -160,5 +215,7 @@ void heapstory_find_insights(struct heapstory *s)
     find_temporary(s);
     find_churn(s);
     find_same_size(s);
+    find_steps(s);
+    find_copies(s);
     find_rss(s);
 }

@@ -116,6 +116,54 @@ uint32_t heapwrappers_place(const struct heapwrappers *w, struct labels *labels,
     return find_place(w, labels, p, stack, NULL);
 }
 
+/* --- what for --- */
+
+static bool has_any_part(struct text name, const char *const *parts)
+{
+    for (; *parts; parts++)
+        if (name.n && memmem(name.at, name.n, *parts, strlen(*parts)))
+            return true;
+    return false;
+}
+
+/*
+ * Of a single function. Rooms that a string makes while it is appended to (_M_create, _M_mutate)
+ * say nothing: whoever called for them does. A vector that reserves or resizes is none that grows.
+ */
+static enum heap_purpose purpose_of(struct text name)
+{
+    static const char *const growth[] = {"::_M_realloc_insert", "::_M_realloc_append",
+                                         ">::grow_one", ">::reserve_for_push", NULL};
+    static const char *const copies[] = {"::basic_string(",
+                                         "::basic_string<",
+                                         "::_M_construct",
+                                         "::_M_assign(std::__cxx11::basic_string",
+                                         "std::operator+",
+                                         "strdup",
+                                         "strndup",
+                                         "String as core::clone::Clone>::clone",
+                                         "ToOwned for str>::to_owned",
+                                         NULL};
+    return has_any_part(name, growth)   ? HEAP_FOR_GROWTH
+           : has_any_part(name, copies) ? HEAP_FOR_COPY
+                                        : HEAP_FOR_ANYTHING;
+}
+
+/* The innermost wrapper that says it. */
+enum heap_purpose heapwrappers_purpose(const struct heapwrappers *w, struct labels *labels,
+                                       const struct profile *p, struct stack_id stack)
+{
+    struct outwards o = outwards_from(p, stack);
+    enum heap_purpose purpose = HEAP_FOR_ANYTHING;
+    uint32_t label;
+    while (purpose == HEAP_FOR_ANYTHING && (label = next_label(&o, labels, p)) != LABEL_NONE &&
+           allocates_for_others(w, labels, label))
+        purpose = purpose_of(labels_text(labels, label));
+    return purpose;
+}
+
+/* --- wrappers without a name --- */
+
 /* Different callers of a label, as many as matter. */
 struct heap_callers {
     uint32_t at[HEAPWRAPPERS_CALLERS];

@@ -22,6 +22,16 @@ void heapwrappers_find(struct heapwrappers *w, struct labels *labels, const stru
                        const struct rows *rows);
 void heapwrappers_done(struct heapwrappers *w);
 
+/* What the wrappers of a stack, between its place and the allocator, allocate for. */
+enum heap_purpose {
+    HEAP_FOR_ANYTHING,
+    HEAP_FOR_GROWTH, /* a container that has no room left for one element more */
+    HEAP_FOR_COPY,   /* a string that is made of another one */
+};
+
+enum heap_purpose heapwrappers_purpose(const struct heapwrappers *w, struct labels *labels,
+                                       const struct profile *p, struct stack_id stack);
+
 /* The label of the place of STACK; the innermost function where all are wrappers. */
 uint32_t heapwrappers_place(const struct heapwrappers *w, struct labels *labels,
                             const struct profile *p, struct stack_id stack);

@@ -2,14 +2,17 @@
 
 enum { NO_INSN = UINT32_MAX };
 
-/* By frame its instruction in the listing. Free it. */
-static uint32_t *find_insns(const struct profile *p, const struct listing *l,
+/* By frame its instruction in the listing. Free it. Code that is inlined into a hidden function is
+ * at addresses of that function, and so not to be seen there either. */
+static uint32_t *find_insns(const struct selection *s, const struct listing *l,
                             bool (*is_of)(const void *, struct mapping_id), const void *ctx)
 {
+    const struct profile *p = s->profile;
     uint32_t *insn_of = mem_calloc(p->frames.n + 1, sizeof *insn_of);
-    for (size_t i = 0; i < p->frames.n; i++) {
+    for (uint32_t i = 0; i < p->frames.n; i++) {
         const struct frame *f = &p->frames.at[i];
-        size_t at = f->pc && is_of(ctx, f->mapping) ? listing_find(l, f->pc) : SIZE_MAX;
+        bool seen = f->pc && is_of(ctx, f->mapping) && !selection_hides(s, (struct frame_id){i}, 0);
+        size_t at = seen ? listing_find(l, f->pc) : SIZE_MAX;
         insn_of[i] = at == SIZE_MAX ? NO_INSN : (uint32_t)at;
     }
     return insn_of;
@@ -28,7 +31,25 @@ static void add_stack(struct hits *h, const struct profile *p, struct stack_id s
     }
 }
 
-void hits_build(struct hits *h, const struct selection *s, const struct listing *l,
+static void heat_leaf(struct listing *l, const struct selection *s, struct stack_id stack,
+                      const uint32_t *insn_of, int64_t value)
+{
+    struct stack_id leaf = selection_visible(s, stack);
+    uint32_t insn = leaf.i ? insn_of[s->profile->stacks.nodes.at[leaf.i].frame.i] : NO_INSN;
+    if (insn == NO_INSN)
+        return;
+    l->insns.at[insn].self += value;
+    l->self += value;
+}
+
+static void add_totals(struct listing *l, const struct hits *h)
+{
+    for (size_t i = 0; i < h->stacks.n; i++)
+        for (size_t k = 0; k < h->stacks.at[i].n; k++)
+            l->insns.at[h->insns.at[h->stacks.at[i].first + k]].total += h->stacks.at[i].value;
+}
+
+void hits_build(struct hits *h, const struct selection *s, struct listing *l,
                 bool (*is_of)(const void *ctx, struct mapping_id mapping), const void *ctx)
 {
     const struct profile *p = s->profile;
@@ -37,7 +58,7 @@ void hits_build(struct hits *h, const struct selection *s, const struct listing 
     *h = (struct hits){0};
     autofree int64_t *sum = mem_calloc(n + 1, sizeof *sum);
     autofree int64_t *samples = mem_calloc(n + 1, sizeof *samples);
-    autofree uint32_t *insn_of = find_insns(p, l, is_of, ctx);
+    autofree uint32_t *insn_of = find_insns(s, l, is_of, ctx);
     autofree uint32_t *last_seen = mem_calloc(l->insns.n + 1, sizeof *last_seen);
     for (size_t i = 0; i < s->n_rows; i++) {
         size_t row = selection_row(s, i);
@@ -53,7 +74,9 @@ void hits_build(struct hits *h, const struct selection *s, const struct listing 
         *vec_push(&h->stacks) = (struct hits_stack){first, h->insns.n - first, sum[i]};
         h->total += sum[i];
         h->n_samples += samples[i];
+        heat_leaf(l, s, (struct stack_id){i}, insn_of, sum[i]);
     }
+    add_totals(l, h);
 }
 
 void hits_done(struct hits *h)

@@ -21,7 +21,8 @@ struct hits {
     int64_t n_samples;             /* behind it; 0 where not recorded */
 };
 
-/* IS_OF says whether addresses of a mapping are those of the listing. Free with hits_done(). */
-void hits_build(struct hits *h, const struct selection *s, const struct listing *l,
+/* Self and total are added to the listing's instructions, too. IS_OF says whether addresses of a
+ * mapping are those of the listing. Free with hits_done(). */
+void hits_build(struct hits *h, const struct selection *s, struct listing *l,
                 bool (*is_of)(const void *ctx, struct mapping_id mapping), const void *ctx);
 void hits_done(struct hits *h);

@@ -304,8 +304,8 @@ INSIGHT_TEST(insight_test_waiting)
         return false;
     meta_find_u64(&p->meta, META_DURATION_NS, &wall_ns);
     buf_printf(&ret->evidence, "%s wall, %s CPU: off-CPU for %s%.0f%% of the run",
-               units_scaled(wall, (double)wall_ns, UNIT_TIME),
-               units_scaled(cpu, (double)cpu_time_ns(in), UNIT_TIME),
+               units_scaled(wall, (double)wall_ns, SCALED_NS),
+               units_scaled(cpu, (double)cpu_time_ns(in), SCALED_NS),
                has_several_threads(p) ? "at least " : "", 100 * waited);
     if (find_queued(in, &queued_ns) && queued_ns)
         buf_str(&ret->evidence, ", not counting the wait for a CPU");
@@ -330,8 +330,8 @@ INSIGHT_TEST(insight_test_off_cpu)
     buf_printf(&ret->evidence,
                "%s wall, %s CPU: the rest went to waiting or to queueing for a CPU, and which of "
                "them was not recorded (load at start: %.1f)",
-               units_scaled(wall, (double)wall_ns, UNIT_TIME),
-               units_scaled(cpu, (double)cpu_time_ns(in), UNIT_TIME),
+               units_scaled(wall, (double)wall_ns, SCALED_NS),
+               units_scaled(cpu, (double)cpu_time_ns(in), SCALED_NS),
                strtod(meta_find(&p->meta, META_LOAD), NULL));
     return true;
 }
@@ -360,8 +360,8 @@ INSIGHT_TEST(insight_test_busy)
     buf_printf(&ret->evidence,
                several ? "the program's threads waited %s for a CPU, summed, in a run of %s"
                        : "the program had to wait %s of its %s for a CPU",
-               units_scaled(queued, (double)ns, UNIT_TIME),
-               units_scaled(wall, (double)wall_ns, UNIT_TIME));
+               units_scaled(queued, (double)ns, SCALED_NS),
+               units_scaled(wall, (double)wall_ns, SCALED_NS));
     double own = own_load(in, (double)wall_ns);
     if (several && own >= OWN_LOAD)
         buf_printf(&ret->advice,

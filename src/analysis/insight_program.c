@@ -139,7 +139,7 @@ static void advise_on_kernel(struct buf *b, const struct flat *f, double least)
     bool clock = f->selection->stream->obtained == BY_SOFTWARE_CLOCK;
     buf_str(b, "The hot paths below show how it gets there.");
     if (calls >= least / 2 || calls + faults == 0)
-        buf_str(b, " For system calls, use bigger buffers and batches.");
+        buf_str(b, " Make fewer system calls: bigger buffers, batches.");
     if (faults >= least / 2)
         buf_str(b, " For page faults, reuse memory.");
     if (clock && share_of_names(f, names_interrupts_on, FLAT_SELF) >= least / 2)

@@ -226,7 +226,7 @@ const struct insight_rule insight_rules[] = {
      .test = insight_test_kernel,
      .least = 0.2,
      .advice =
-         "The hot paths below show how it gets there. For system calls, use bigger buffers and "
+         "The hot paths below show how it gets there. Make fewer system calls: bigger buffers, "
          "batches. For page faults, reuse memory."},
     {0},
 };

@@ -111,10 +111,19 @@ static void say_cycle(struct lockstory *s, const struct lockstory_cycle *c)
 
 /* --- convoys --- */
 
-/* Fewer waits may be chance; a lock that is rarely waited for is no bottleneck. */
+/*
+ * Fewer waits may be chance, unless each is long: three threads that wait for a second each are a
+ * queue. A lock that is rarely waited for is no bottleneck.
+ */
 enum { CONVOY_WAITS = 20, CONVOY_THREADS = 3 };
+#define CONVOY_LONG_NS 10e6
 #define CONVOY_SHARE 0.2
 #define CONVOY_AT_ONCE 1.2
+
+static bool convoy_is_chance(const struct lockstory_lock *l)
+{
+    return l->waits < CONVOY_WAITS && (double)l->wait_ns < CONVOY_LONG_NS * (double)l->waits;
+}
 
 static void say_convoy(struct lockstory *s, const struct lockstory_lock *l)
 {
@@ -123,15 +132,15 @@ static void say_convoy(struct lockstory *s, const struct lockstory_lock *l)
     double at_once = l->waited_ns ? (double)l->wait_ns / (double)l->waited_ns : 0;
     char time[UNITS_MAX], mean[UNITS_MAX];
     struct buf b = {0};
-    if (!l->excludes || l->waits < CONVOY_WAITS || l->threads.n < CONVOY_THREADS ||
+    if (!l->excludes || convoy_is_chance(l) || l->threads.n < CONVOY_THREADS ||
         share < CONVOY_SHARE || at_once < CONVOY_AT_ONCE)
         return;
     buf_printf(&b,
                "%zu threads queued for %.*s during %.0f%% of the recording, %.1f at a time: %s in "
                "total, %s per wait on average",
                l->threads.n, TEXT_ARG(profile_str(s->profile, l->name)), 100 * share, at_once,
-               units_scaled(time, (double)l->wait_ns, UNIT_TIME),
-               units_scaled(mean, (double)l->wait_ns / (double)l->waits, UNIT_TIME));
+               units_scaled(time, (double)l->wait_ns, SCALED_NS),
+               units_scaled(mean, (double)l->wait_ns / (double)l->waits, SCALED_NS));
     if (l->holders.n) {
         autofree char *path = lockstory_path(s, l->holders.at[0].stack, 2);
         buf_printf(&b, "; %.0f%% of that while it was held by %s",
@@ -139,8 +148,8 @@ static void say_convoy(struct lockstory *s, const struct lockstory_lock *l)
     }
     if (l->holds)
         buf_printf(&b, "; held for %s on average, %s at most",
-                   units_scaled(mean, (double)l->held_ns / (double)l->holds, UNIT_TIME),
-                   units_scaled(time, (double)l->longest_held_ns, UNIT_TIME));
+                   units_scaled(mean, (double)l->held_ns / (double)l->holds, SCALED_NS),
+                   units_scaled(time, (double)l->longest_held_ns, SCALED_NS));
     lockstory_say(s, "lock convoy", &b,
                   "Hold the lock for less time: move I/O, allocation and waiting out of it. Or "
                   "split it, so that threads need different ones.");

@@ -242,14 +242,8 @@ static int parse_rule(struct rule_line *l, struct rule *rule)
     take_argument(l, &word, rule);
     const struct form *form = form_of(&word, rule);
     if (!form)
-        return rule_fail(
-            l, word.at,
-            "no rule starts with '%s': there are total, self, samples, lost, unfinished, "
-            "unnamed, present, absent, diff, simd, growth; of the heap peak, leaked, "
-            "allocated, allocations and temporary; of scopes p50, p99 and the like, mean, "
-            "max, calls and rate; of runs time, cpu, scatter, r2, gflops, memory and metric; "
-            "of counters cache-misses, l1-misses and branch-misses; hotspot",
-            rule_show(word.text).text);
+        return rule_fail(l, word.at, "no rule starts with '%s': see 'kelvin help check'",
+                         rule_show(word.text).text);
     rule->kind = form->kind;
     if (form->parse(l, rule) != 0)
         return -1;

@@ -1,8 +1,9 @@
-/* scaling.c - costs of functions over sizes; see scaling.h. */
+/* scaling.c - costs of functions and scopes over sizes; see scaling.h. */
 #include "analysis/scaling.h"
 
 #include "analysis/canon.h"
 #include "analysis/runcost.h"
+#include "analysis/scopequantile.h"
 
 /* Shares below this are not worth a row of the table. */
 #define LEAST_SHARE 0.005
@@ -138,6 +139,48 @@ static void scaling_add_functions(struct scaling *s, size_t top)
         add_function(s, rows[i]);
 }
 
+/* --- scopes --- */
+
+bool scaling_of_scope(struct scaling *s, struct text name, enum flat_what what,
+                      struct scaling_cost *ret)
+{
+    struct scaling_cost c = {.cost = new_costs(s)};
+    bool found = false;
+    for (size_t i = 0; i < s->n; i++) {
+        int row = scope_find(&s->trees[i], name);
+        if (row < 0)
+            continue;
+        const struct scope_sum *sum = &s->trees[i].flat.at[row].sum;
+        c.cost[i] = (double)(what == FLAT_SELF ? sum->self_ns : sum->total_ns);
+        found = true;
+    }
+    fit(s, &c);
+    *ret = c;
+    return found;
+}
+
+static void scaling_add_scopes(struct scaling *s, size_t top)
+{
+    const struct scopetree *last = &s->trees[s->n - 1];
+    for (size_t i = 0; i < last->flat.n && i < top; i++) {
+        const struct profile *p = last->selection->profile;
+        struct scaling_scope scope = {.name = profile_str(p, last->flat.at[i].name)};
+        scaling_of_scope(s, scope.name, FLAT_TOTAL, &scope.total);
+        scaling_of_scope(s, scope.name, FLAT_SELF, &scope.self);
+        *vec_push(&s->scopes) = scope;
+    }
+}
+
+/* A run whose spans have no duration has a tree without scopes. */
+static void scaling_build_trees(struct scaling *s)
+{
+    struct err ignored;
+    s->trees = mem_calloc(s->n, sizeof *s->trees);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->runs[i].scopes)
+            scopetree_build(&s->trees[i], s->runs[i].scopes, NULL, &ignored);
+}
+
 void scaling_build(struct scaling *s, const struct scaling_run *runs, size_t n, size_t top)
 {
     *s = (struct scaling){.n = n};
@@ -150,15 +193,21 @@ void scaling_build(struct scaling *s, const struct scaling_run *runs, size_t n, 
         s->lists[i] = flat_build(s->runs[i].selection, FLAT_FUNCTION);
     fit(s, &s->whole);
     scaling_add_functions(s, top);
+    scaling_build_trees(s);
+    scaling_add_scopes(s, top);
 }
 
 void scaling_done(struct scaling *s)
 {
     for (size_t i = 0; i < s->n; i++)
         flat_free(s->lists[i]);
+    for (size_t i = 0; s->trees && i < s->n; i++)
+        scopetree_done(&s->trees[i]);
+    free(s->trees);
     free(s->lists);
     free(s->runs);
     vec_done(&s->functions);
+    vec_done(&s->scopes);
     arena_done(&s->arena);
     *s = (struct scaling){0};
 }

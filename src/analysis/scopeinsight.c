@@ -56,7 +56,7 @@ static void say_hot_path(struct scope_looking *l)
     const struct scope_sum *s = &tree->at[at].sum;
     double share = (double)s->total_ns / (double)tree->at[0].sum.total_ns;
     buf_printf(&b, ": %s, %.0f%% of %.*s, in %s",
-               units_scaled(n[0], (double)s->total_ns, UNIT_TIME), 100 * share,
+               units_scaled(n[0], (double)s->total_ns, SCALED_NS), 100 * share,
                TEXT_ARG(name_of_scope(l, &tree->at[0])), units_count(n[1], s->calls));
     buf_printf(&b, " call%s.", s->calls == 1 ? "" : "s");
     if (steps)
@@ -97,9 +97,9 @@ static void say_tail(struct scope_looking *l, const struct scope_node *n)
     if (s->calls < CALLS_LEAST || p50 <= 0 || p99 < FACTOR * p50)
         return;
     buf_printf(&b, "%.*s: 1 call in 100 takes %s or longer, %.0f times the median (%s). ",
-               TEXT_ARG(name_of_scope(l, n)), units_scaled(text[0], p99, UNIT_TIME), p99 / p50,
-               units_scaled(text[1], p50, UNIT_TIME));
-    buf_printf(&b, "The slowest took %s.", units_scaled(text[2], (double)s->max_ns, UNIT_TIME));
+               TEXT_ARG(name_of_scope(l, n)), units_scaled(text[0], p99, SCALED_NS), p99 / p50,
+               units_scaled(text[1], p50, SCALED_NS));
+    buf_printf(&b, "The slowest took %s.", units_scaled(text[2], (double)s->max_ns, SCALED_NS));
     tell_spent(&b, l, s);
     scope_say(l, "Long tail", &b, "");
 }
@@ -126,7 +126,7 @@ static void say_waits(struct scope_looking *l, const struct scope_node *n, size_
                "%.*s was on a CPU for %.1f%% of its self time, %s. The rest it waited, or had no "
                "CPU.",
                TEXT_ARG(name_of_scope(l, n)), 100 * cpu->self_cpu_ns / self_ns,
-               units_scaled(text, self_ns, UNIT_TIME));
+               units_scaled(text, self_ns, SCALED_NS));
     scope_say(l, "Off-CPU", &b,
               l->has_waits ? "" : "Record with waits as well to see what it waited for.");
 }
@@ -154,9 +154,10 @@ static void say_blocks(struct scope_looking *l)
                "%.*s allocates %.1f blocks (%s) per call: %.0f%% of all that are allocated in "
                "scopes.",
                TEXT_ARG(name_of_scope(l, most)), (double)most->sum.blocks.blocks / calls,
-               units_scaled(text, (double)most->sum.blocks.bytes / calls, UNIT_BYTES),
+               units_scaled(text, (double)most->sum.blocks.bytes / calls, SCALED_BYTES),
                100 * (double)most->sum.blocks.blocks / (double)all);
-    scope_say(l, "Allocations", &b, "The heap's report for this scope shows the call stacks.");
+    scope_say(l, "Allocations", &b,
+              "A report or flame graph of the heap in this scope shows the call stacks.");
 }
 
 /* --- scopes that are too short --- */
@@ -171,7 +172,7 @@ static void say_short(struct scope_looking *l, const struct scope_node *n)
     buf_printf(&b,
                "%.*s takes %s on average, in %s calls. Recording a span costs some tens of "
                "nanoseconds, which count as time of any scope around it.",
-               TEXT_ARG(name_of_scope(l, n)), units_scaled(text[0], n->sum.mean_ns, UNIT_TIME),
+               TEXT_ARG(name_of_scope(l, n)), units_scaled(text[0], n->sum.mean_ns, SCALED_NS),
                units_count(text[1], n->sum.calls));
     scope_say(l, "Short scopes", &b, "Put the scope around a longer piece of work.");
 }

@@ -1,5 +1,6 @@
 #include "analysis/scopetree.h"
 
+#include "base/buf.h"
 #include "base/idmap.h"
 #include "base/mem.h"
 #include "model/streamkind.h"
@@ -364,6 +365,26 @@ static struct str_id find_key(const struct profile *p, const char *by)
     return (struct str_id){0};
 }
 
+/* "no scope has an attribute 'x'; there are: index, size". */
+static int no_such_attribute(const struct profile *p, const char *asked, struct err *err)
+{
+    autobuf struct buf known = {0};
+    struct str_id seen[8] = {{0}};
+    size_t n = 0;
+    for (size_t i = 1; i < p->attrs.nodes.n && n < sizeof seen / sizeof *seen; i++) {
+        struct str_id key = p->attrs.nodes.at[i].attr.key;
+        size_t k = 0;
+        while (k < n && seen[k].i != key.i)
+            k++;
+        if (k < n)
+            continue;
+        seen[n++] = key;
+        buf_printf(&known, "%s%.40s", known.n ? ", " : "", profile_str(p, key).at);
+    }
+    return err_set(err, EXIT_ERROR, "no scope has an attribute '%s'%s%s", asked,
+                   n ? "; there are: " : ", nor any other", buf_cstr(&known));
+}
+
 void scopetree_begin(struct scopetree *t, const char *by)
 {
     *t = (struct scopetree){.index = mem_new(struct scope_index)};
@@ -390,7 +411,7 @@ int scopetree_end(struct scopetree *t, const struct selection *s, struct err *er
     struct profile *names = (struct profile *)(uintptr_t)s->profile; /* qsort_r() takes no const */
     t->selection = s;
     if (x->by_text && !x->by_thread && !find_key(s->profile, x->by_text).i)
-        return err_set(err, EXIT_ERROR, "no scope has an attribute '%s'", x->by_text);
+        return no_such_attribute(s->profile, x->by_text, err);
     x->flat_of_name = mem_calloc(s->profile->strings.strings.n, sizeof *x->flat_of_name);
     name_nodes(t, s->profile);
     name_groups(t, s->profile);

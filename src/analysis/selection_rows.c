@@ -161,13 +161,36 @@ static int parse_last(struct selection_job *job, const struct span *span, double
     return 0;
 }
 
+/* Say what there is: "0..17.4 s", where it was asked so by the clock, too. */
+static int nothing_in_range(struct selection_job *job, const struct span *span)
+{
+    const char *asked = job->opts->time ? job->opts->time : job->opts->last;
+    const struct profile *p = job->p;
+    char length[UNITS_MAX], from[24] = "", to[24] = "";
+    bool clock = p->clock.wall_ns && strchr(asked, ':');
+    if (clock) {
+        int64_t shift = (int64_t)p->clock.wall_ns - (int64_t)p->clock.monotonic_ns;
+        const char *style = strchr(asked, '-') ? "%Y-%m-%dT%H:%M:%S" : "%H:%M:%S";
+        time_t s[] = {((int64_t)span->first_ns + shift) / 1000000000,
+                      ((int64_t)span->last_ns + shift) / 1000000000};
+        struct tm day;
+        bool utc = strchr(asked, 'Z');
+        strftime(from, sizeof from, style, utc ? gmtime_r(&s[0], &day) : localtime_r(&s[0], &day));
+        strftime(to, sizeof to, style, utc ? gmtime_r(&s[1], &day) : localtime_r(&s[1], &day));
+    }
+    return err_set(job->err, EXIT_ERROR,
+                   "nothing was recorded in the time range %s; the recording spans 0..%s%s%s%s%s%s",
+                   asked, units_scaled(length, (double)(span->last_ns - span->first_ns), SCALED_NS),
+                   clock ? ", by the clock " : "", from, clock ? ".." : "", to,
+                   clock && strchr(asked, 'Z') ? " UTC" : "");
+}
+
 /* What has a duration counts where any part of it is inside. */
 int selection_by_time(struct selection_job *job)
 {
     const struct rows *r = &job->stream->rows;
     struct span span;
     double from = 0, to = INFINITY;
-    char length[UNITS_MAX];
     if (!job->opts->time && !job->opts->last)
         return 0;
     if (!r->time_ns || !span_of_profile(job->p, &span))
@@ -191,10 +214,7 @@ int selection_by_time(struct selection_job *job)
         selection_add_words(job, "the last", (const char *const[]){job->opts->last, NULL});
     if (n)
         return 0;
-    return err_set(job->err, EXIT_ERROR,
-                   "nothing was recorded in the time range %s; the recording spans 0..%s",
-                   job->opts->time ? job->opts->time : job->opts->last,
-                   units_scaled(length, (double)(span.last_ns - span.first_ns), UNIT_TIME));
+    return nothing_in_range(job, &span);
 }
 
 /* --- threads and processes --- */

@@ -60,8 +60,8 @@ static bool test_no_cpu(const struct waitsum *w, struct waitinsight *ret)
                         "or give the program more CPUs. Other processes may hold some.";
     snprintf(ret->evidence, sizeof ret->evidence,
              "threads wanted a CPU for %s and had none for %s of it (%.0f%%)",
-             units_scaled(n[0], (double)wanted_ns, UNIT_TIME),
-             units_scaled(n[1], (double)queued_ns, UNIT_TIME), 100 * part_of(queued_ns, wanted_ns));
+             units_scaled(n[0], (double)wanted_ns, SCALED_NS),
+             units_scaled(n[1], (double)queued_ns, SCALED_NS), 100 * part_of(queued_ns, wanted_ns));
     return true;
 }
 
@@ -78,7 +78,7 @@ static bool test_locks(const struct waitsum *w, struct waitinsight *ret)
                   "results and take the lock once.";
     snprintf(ret->evidence, sizeof ret->evidence,
              "%s of thread time (%.0f%%) goes to waiting for locks, %s wait%s%s%.*s",
-             units_scaled(n[0], (double)s->ns, UNIT_TIME), 100 * part_of(s->ns, w->wall_ns),
+             units_scaled(n[0], (double)s->ns, SCALED_NS), 100 * part_of(s->ns, w->wall_ns),
              units_count(n[1], s->n), s->n == 1 ? "" : "s", place.n ? ", longest in " : "",
              TEXT_ARG(place));
     return true;
@@ -122,7 +122,7 @@ static bool test_io(const struct waitsum *w, struct waitinsight *ret)
     snprintf(ret->evidence, sizeof ret->evidence,
              "thread '%.*s' waits %s for %s, %.0f%% of its wall time%s%.*s",
              TEXT_ARG(profile_str(w->selection->profile, worst->name)),
-             units_scaled(n, (double)io_of_thread(worst), UNIT_TIME),
+             units_scaled(n, (double)io_of_thread(worst), SCALED_NS),
              faults ? "page faults" : "files, fsync or page faults",
              100 * part_of(io_of_thread(worst), worst->wall_ns), place.n ? ", mostly in " : "",
              TEXT_ARG(place));
@@ -175,7 +175,7 @@ static void say_often(const struct waitsum *w, const struct waitsum_stack *most,
     snprintf(ret->evidence, sizeof ret->evidence, "%s %s (%s per second) of %s on average%s%.*s",
              units_count(n[0], most->sum.n), what,
              units_count(n[1], (uint64_t)((double)most->sum.n / seconds)),
-             units_scaled(n[2], (double)most->sum.ns / (double)most->sum.n, UNIT_TIME),
+             units_scaled(n[2], (double)most->sum.ns / (double)most->sum.n, SCALED_NS),
              place.n ? " in " : "", TEXT_ARG(place));
 }
 

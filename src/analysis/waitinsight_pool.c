@@ -128,8 +128,8 @@ bool waitinsight_large_pool(const struct waitsum *w, struct waitinsight *ret)
         snprintf(ret->evidence, sizeof ret->evidence,
                  "%zu threads '%.*s' share %ld CPU%s: they ran for %s and waited for a CPU for %s",
                  worst->threads, TEXT_ARG(profile_str(p, worst->name)), cpus, cpus == 1 ? "" : "s",
-                 units_scaled(n[0], (double)worst->state_ns[THREAD_RUNNING], UNIT_TIME),
-                 units_scaled(n[1], (double)worst->state_ns[THREAD_RUNNABLE], UNIT_TIME));
+                 units_scaled(n[0], (double)worst->state_ns[THREAD_RUNNING], SCALED_NS),
+                 units_scaled(n[1], (double)worst->state_ns[THREAD_RUNNABLE], SCALED_NS));
     }
     vec_done(&list);
     return worst != NULL;
@@ -191,7 +191,7 @@ static void say_small(const struct waitsum *w, const struct pool *p,
              100 * (double)p->state_ns[THREAD_RUNNING] / (double)p->wall_ns,
              100 * (double)p->idle_ns / (double)p->wall_ns,
              TEXT_ARG(profile_str(profile, waits->name)),
-             units_scaled(n, (double)idle_of(waits), UNIT_TIME));
+             units_scaled(n, (double)idle_of(waits), SCALED_NS));
 }
 
 bool waitinsight_small_pool(const struct waitsum *w, struct waitinsight *ret)

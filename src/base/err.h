@@ -30,6 +30,7 @@ enum err_hint {
     HINT_FORMAT,        /* the format can be named */
     HINT_STRICT,        /* it is an error because strictness was asked for */
     HINT_FORCE,         /* it can be had all the same */
+    HINT_LOCKS_ALONE,   /* of waits, those for locks can be had without the kernel's help */
     HINT_TIMER,         /* samples can be taken without the kernel's help */
     HINT_CPU_CLOCK,     /* an event that every machine has */
     HINT_RECORD_HEAP,   /* it is to be recorded with its heap */

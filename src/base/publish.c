@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <zlib.h>
 
 /*
@@ -75,6 +76,42 @@ static int publish_find(struct publish *p, const char *path, struct err *err)
                    : 0;
 }
 
+static bool publish_is_pipe(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/*
+ * What is written through. A pipe opens when somebody reads it. That may take a moment, as the
+ * other side of `kelvin flame x -o pipe & reader pipe` starts; a pipe without a reader must not
+ * hold us for good.
+ */
+static int open_through(const char *path)
+{
+    enum { PATIENCE_MS = 5000, STEP_MS = 20 };
+    int fd = -1;
+    for (int ms = 0; ms <= PATIENCE_MS; ms += STEP_MS) {
+        fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd >= 0 || errno != ENXIO || !publish_is_pipe(path))
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
+        errno = ENXIO;
+    }
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
+static int cannot_open(const char *path, int errnum, struct err *err)
+{
+    if (errnum == ENXIO && publish_is_pipe(path))
+        return err_set(err, EXIT_ERROR,
+                       "cannot write '%s': it is a pipe that nobody reads; start its reader first",
+                       path);
+    return err_set_errno(err, errnum, "cannot write '%s'", path);
+}
+
 static int open_new(struct publish *p, const char *path, mode_t most, struct err *err)
 {
     *p = (struct publish){0};
@@ -86,11 +123,11 @@ static int open_new(struct publish *p, const char *path, mode_t most, struct err
     if (strcmp(path, "-") == 0)
         fd = dup(STDOUT_FILENO);
     else
-        fd = p->direct ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(p);
+        fd = p->direct ? open_through(path) : open_beside(p);
     if (fd < 0) {
         int e = errno;
         publish_drop(p);
-        return err_set_errno(err, e, "cannot write '%s'", path);
+        return cannot_open(path, e, err);
     }
     if (!p->direct)
         fchmod(fd, mode_for(p->path, most));

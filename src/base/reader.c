@@ -11,8 +11,9 @@ enum { WINDOW_BYTES = 1 << 18, INPUT_BYTES = WINDOW_BYTES };
 /* Packed input on its way through a decoder. */
 struct decoder {
     struct unpack *unpack;
-    uint64_t fed; /* packed bytes consumed, for error messages and the limit */
-    uint64_t got; /* bytes unpacked */
+    struct decoder *under; /* what its input comes through; NULL: the file itself */
+    uint64_t fed;          /* packed bytes consumed, for error messages and the limit */
+    uint64_t got;          /* bytes unpacked */
     size_t start, end;
     char in[INPUT_BYTES];
 };
@@ -29,11 +30,20 @@ static ssize_t read_some(struct reader *r, void *to, size_t n)
     return got;
 }
 
+static ssize_t decode_some(struct reader *r, struct decoder *d, char *to, size_t n);
+
+static ssize_t decoder_input(struct reader *r, struct decoder *d)
+{
+    if (d->under)
+        return decode_some(r, d->under, d->in, sizeof d->in);
+    return r->fd < 0 ? 0 : read_some(r, d->in, sizeof d->in);
+}
+
 static int decoder_refill(struct reader *r, struct decoder *d)
 {
     if (d->start < d->end)
         return 1;
-    ssize_t got = r->fd < 0 ? 0 : read_some(r, d->in, sizeof d->in);
+    ssize_t got = decoder_input(r, d);
     if (got <= 0)
         return (int)got;
     d->start = 0;
@@ -60,9 +70,8 @@ static bool is_bomb(const struct decoder *d)
     return d->got > READER_UNPACKED_FREE && d->got / READER_UNPACKED_TIMES > d->fed;
 }
 
-static ssize_t decode_some(struct reader *r, char *to, size_t n)
+static ssize_t decode_some(struct reader *r, struct decoder *d, char *to, size_t n)
 {
-    struct decoder *d = r->decoder;
     const char *what = unpack_name(d->unpack);
     for (;;) {
         int more = decoder_refill(r, d);
@@ -104,8 +113,8 @@ static bool reader_fill(struct reader *r)
         r->buf = mem_realloc(r->buf, r->cap);
     }
     size_t room = r->cap - r->end;
-    ssize_t got =
-        r->decoder ? decode_some(r, r->buf + r->end, room) : read_some(r, r->buf + r->end, room);
+    char *to = r->buf + r->end;
+    ssize_t got = r->decoder ? decode_some(r, r->decoder, to, room) : read_some(r, to, room);
     if (got <= 0) {
         r->at_end = true;
         return false;
@@ -187,31 +196,42 @@ bool reader_line_slow(struct reader *r, struct text *ret)
     }
 }
 
-/* Swap the window's packed bytes for a decoder if they start like something packed. */
-static void detect_packing(struct reader *r)
+/*
+ * Swap the window's packed bytes for a decoder if they start like something packed; whether they
+ * did. What comes out of a decoder may be text in UTF-16, but nothing packed again: the limit on
+ * what a small file unpacks to holds for one layer.
+ */
+static bool detect_packing(struct reader *r)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, which means nothing */
     struct text head = reader_peek(r, UNPACK_HEAD);
     struct unpack *unpack = unpack_new(head);
     if (text_starts(head, mark))
         reader_take(r, sizeof mark - 1);
+    if (unpack && r->decoder && !unpack_is_text(unpack)) {
+        unpack_free(unpack);
+        unpack = NULL;
+    }
     if (!unpack)
-        return;
+        return false;
     struct decoder *d = mem_new(struct decoder);
     d->unpack = unpack;
+    d->under = r->decoder;
     size_t n = r->end - r->start; /* at most one window, which is what d->in holds */
     memcpy(d->in, r->buf + r->start, n);
     d->end = n;
     r->start = r->end = 0;
     r->at_end = false;
     r->decoder = d;
+    return true;
 }
 
 static int reader_start(struct reader *r, const char *path, struct err *err)
 {
     if (r->owns_fd)
         posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    detect_packing(r);
+    if (detect_packing(r))
+        detect_packing(r);
     if (!r->err.code)
         return 0;
     err_set(err, r->err.code, "%s: %s", r->owns_fd ? path : "standard input", r->err.text);
@@ -251,9 +271,11 @@ void reader_open_memory(struct reader *r, const void *bytes, size_t n)
 
 void reader_close(struct reader *r)
 {
-    if (r->decoder)
-        unpack_free(r->decoder->unpack);
-    free(r->decoder);
+    for (struct decoder *d = r->decoder, *under; d; d = under) {
+        under = d->under;
+        unpack_free(d->unpack);
+        free(d);
+    }
     free(r->buf);
     if (r->owns_fd)
         close(r->fd);

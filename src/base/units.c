@@ -90,7 +90,7 @@ static char *units_print_scaled(char *s, double value, const struct scale *scale
     return s;
 }
 
-char *units_scaled(char *s, double value, const char *unit)
+char *units_scaled(char *s, double value, enum scaled kind)
 {
     static const struct scale times[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}, {0}};
     static const struct scale sizes[] = {{1099511627776., "TiB"},
@@ -99,10 +99,10 @@ char *units_scaled(char *s, double value, const char *unit)
                                          {1024., "KiB"},
                                          {1, "B"},
                                          {0}};
-    if (strcmp(unit, "nanoseconds") == 0)
-        return units_print_scaled(s, value, times);
-    if (strcmp(unit, "bytes") == 0)
-        return units_print_scaled(s, value, sizes);
+    static const struct scale *const scales[SCALED_KINDS] = {
+        [SCALED_NS] = times, [SCALED_BYTES] = sizes};
+    if (scales[kind])
+        return units_print_scaled(s, value, scales[kind]);
     return units_count(s, value < 0 ? 0 : (uint64_t)(value + 0.5));
 }
 
@@ -148,15 +148,15 @@ bool units_parse_size(const char *text, uint64_t *ret_bytes)
 {
     static const char letters[] = "kmgt";
     double value;
-    const char *unit = units_parse_number(text, &value);
-    if (!unit)
+    const char *suffix = units_parse_number(text, &value);
+    if (!suffix)
         return false;
-    const char *found = *unit ? strchr(letters, *unit | 0x20) : NULL;
+    const char *found = *suffix ? strchr(letters, *suffix | 0x20) : NULL;
     for (const char *k = letters; found && k <= found; k++)
         value *= 1024;
-    if (*unit && !found && strcmp(unit, "B") != 0)
+    if (*suffix && !found && strcmp(suffix, "B") != 0)
         return false;
-    if (found && unit[1] && strcmp(unit + 1, "B") != 0 && strcmp(unit + 1, "iB") != 0)
+    if (found && suffix[1] && strcmp(suffix + 1, "B") != 0 && strcmp(suffix + 1, "iB") != 0)
         return false;
     *ret_bytes = value < 0x1p63 ? (uint64_t)value : 0;
     return value < 0x1p63;

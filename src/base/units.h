@@ -34,8 +34,11 @@ char *units_share(char *s, double part, double whole);
 /* The percent to print with "%+.1f" for a change by RATIO: 1.0004 gives 0, and nothing gives -0. */
 double units_change(double ratio);
 
-/* A value in its unit, scaled for reading: nanoseconds "1.25 s", bytes "3.4 MiB", else a count. */
-char *units_scaled(char *s, double value, const char *unit);
+/* What a value counts; the model says which (dimension_scaled() and measure_scaled()). */
+enum scaled { SCALED_COUNT, SCALED_NS, SCALED_BYTES, SCALED_KINDS };
+
+/* A value scaled for reading: nanoseconds "1.25 s", bytes "3.4 MiB", else a count. */
+char *units_scaled(char *s, double value, enum scaled kind);
 
 /* Nanoseconds since 1970 as "2025-03-09 14:05:00 UTC"; "not known" where no calendar goes. */
 char *units_utc(char *s, uint64_t since_1970_ns);

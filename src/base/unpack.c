@@ -273,6 +273,11 @@ const char *unpack_name(const struct unpack *u)
     return u->how->name;
 }
 
+bool unpack_is_text(const struct unpack *u)
+{
+    return u->how->take == utf16_take;
+}
+
 ssize_t unpack_take(struct unpack *u, struct unpack_step *s)
 {
     return u->how->take(u, s);

@@ -21,6 +21,9 @@ enum { UNPACK_HEAD = 10 };
 /* "gzip": for messages. */
 const char *unpack_name(const struct unpack *u);
 
+/* Text in another coding, which may be packed in turn, and not bytes that were made fewer. */
+bool unpack_is_text(const struct unpack *u);
+
 struct unpack_step {
     const char *in; /* packed; the step takes off what it has used */
     size_t in_n;

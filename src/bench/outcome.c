@@ -3,6 +3,7 @@
 #include "bench/baseline.h"
 #include "bench/count.h"
 #include "bench/gates.h"
+#include "bench/session_inner.h"
 
 static const char *plural(size_t n)
 {
@@ -18,6 +19,14 @@ static void describe_blocks(struct buf *to, const struct session *s)
     else
         buf_printf(to, "%zu run%s%s", s->blocks, plural(s->blocks),
                    s->plan->groups.n > 1 ? " of each at most" : "");
+}
+
+/* The least number of runs took twice the time that there was for them. */
+static bool session_took_longer(const struct session *s)
+{
+    size_t members = s->plan->groups.n == 1 ? s->plan->groups.at[0].items.n : 0;
+    return members && !s->opts.runs && s->opts.min_runs <= 0 && !s->opts.exact && !s->stopped &&
+           s->blocks == session_least(s, 0) && s->seconds > 2 * s->opts.time_s * (double)members;
 }
 
 static char *describe_design(const struct session *s, size_t comparisons)
@@ -39,6 +48,8 @@ static char *describe_design(const struct session *s, size_t comparisons)
                    "%zu false alarm%s in %zu tries",
                    SESSION_AA_BLOCKS, s->aa_alarms, plural(s->aa_alarms), s->aa_tries);
     buf_printf(&b, "; took %.1f s", s->seconds);
+    if (session_took_longer(s))
+        buf_printf(&b, ", because at least %zu runs of each are needed", s->blocks);
     return mem_strdup(buf_cstr(&b));
 }
 

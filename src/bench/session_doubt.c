@@ -49,8 +49,8 @@ static void doubt_command(struct session *s, const struct series *series, double
         session_note(s,
                      mem_printf("'%s' takes %s at best, and starting a process that does nothing "
                                 "%s: its own work is too short to measure",
-                                series->name, units_scaled(one, fastest, "nanoseconds"),
-                                units_scaled(nothing, *start, "nanoseconds")));
+                                series->name, units_scaled(one, fastest, SCALED_NS),
+                                units_scaled(nothing, *start, SCALED_NS)));
 }
 
 static void doubt_benchmark(struct session *s, size_t number)

@@ -14,14 +14,19 @@ void sweeps_done(struct sweeps *w)
     vec_done(&w->at);
 }
 
-static double median_of(const struct series *s, enum measure m)
+/* The median of a series, and its standard error: from a bootstrap. */
+static struct growth_point sweep_point(const struct series *s, enum measure m, double size)
 {
+    struct growth_point p = {size, NAN, 0};
     autofree double *v = mem_calloc(s->runs.n + 1, sizeof *v);
     size_t n = series_values(s, m, v);
     if (n == 0)
-        return NAN;
-    repeats_sort(v, n);
-    return repeats_quantile(v, n, 0.5);
+        return p;
+    struct interval i = repeats_bootstrap_median(v, n, REPEATS_RESAMPLES, 0.05);
+    p.cost = repeats_median(v, n);
+    if (p.cost > 0 && isfinite(i.high - i.low))
+        p.error = (i.high - i.low) / (2 * STATS_Z95) / p.cost;
+    return p;
 }
 
 static void add_point(struct sweeps *w, const char *name, const char *parameter,
@@ -54,8 +59,7 @@ static void add_benchmark(struct sweeps *w, const struct session *s, size_t i)
     if (!*s->origins.at[i].benchmark || isnan(series->size))
         return;
     autofree char *name = without_size(series->name, series->parameter);
-    add_point(w, name, series->parameter,
-              (struct growth_point){series->size, median_of(series, s->opts.measure)});
+    add_point(w, name, series->parameter, sweep_point(series, s->opts.measure, series->size));
 }
 
 static void sweep_add_command(struct sweeps *w, const struct session *s, size_t i)
@@ -69,8 +73,7 @@ static void sweep_add_command(struct sweeps *w, const struct session *s, size_t 
         autofree char *name = mem_printf("%s%s%s", line, *s->origins.at[i].benchmark ? ": " : "",
                                          s->origins.at[i].benchmark);
         add_point(w, name, p->name,
-                  (struct growth_point){p->number[item->value[k]],
-                                        median_of(&s->set.series.at[i], s->opts.measure)});
+                  sweep_point(&s->set.series.at[i], s->opts.measure, p->number[item->value[k]]));
     }
 }
 

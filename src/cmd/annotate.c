@@ -2,7 +2,6 @@
  * annotate.c - one function: its source lines and instructions, and the time spent at each.
  */
 #include "view/annotate.h"
-#include "analysis/heat.h"
 #include "base/publish.h"
 #include "cmd/annotate.h"
 #include "cmd/command.h"
@@ -46,16 +45,6 @@ void annotate_add_code(struct annotate_job *job, struct listing *l)
     vec_done(&parts);
 }
 
-static void add_heat(struct annotate_job *job, const struct selection *s, struct listing *l)
-{
-    struct heat heat;
-    heat_build(&heat, s);
-    for (size_t i = 0; i < heat.spots.n; i++)
-        if (annotate_is_mapping(job, heat.spots.at[i].mapping))
-            listing_heat(l, heat.spots.at[i].pc, heat.spots.at[i].self);
-    heat_done(&heat);
-}
-
 void annotate_add_frames(struct profile *names, const char *path, struct listing *l)
 {
     struct mapping m = {.path = profile_add_str(names, text_of(path))};
@@ -73,14 +62,6 @@ void annotate_add_frames(struct profile *names, const char *path, struct listing
 static bool is_of_listing(const void *job, struct mapping_id mapping)
 {
     return annotate_is_mapping(job, mapping);
-}
-
-static void add_totals(struct annotate_job *job, struct listing *l, struct hits *h)
-{
-    hits_build(h, &job->in.selection, l, is_of_listing, job);
-    for (size_t i = 0; i < h->stacks.n; i++)
-        for (size_t k = 0; k < h->stacks.at[i].n; k++)
-            l->insns.at[h->insns.at[h->stacks.at[i].first + k]].total += h->stacks.at[i].value;
 }
 
 /* 0, or -1 where the disassembler cannot be started. */
@@ -152,8 +133,7 @@ static int annotate_show(struct annotate_job *job, struct err *err)
     struct listing l = {0};
     struct hits hits;
     annotate_add_code(job, &l);
-    add_heat(job, &job->in.selection, &l);
-    add_totals(job, &l, &hits);
+    hits_build(&hits, &job->in.selection, &l, is_of_listing, job);
     listing_cut(&l);
     int rc = l.insns.n
                  ? annotate_print(job, &l, &hits, err)

@@ -39,7 +39,7 @@ static void add_estimate(struct buf *b, const struct session_progress *p)
                    units_change(p->high));
     else if (p->half < INFINITY && p->middle > 0)
         buf_printf(b, ", %s +-%.1f%%",
-                   units_scaled(text, p->middle, times ? "nanoseconds" : "count"),
+                   units_scaled(text, p->middle, times ? SCALED_NS : SCALED_COUNT),
                    p->half / p->middle * 100);
 }
 

@@ -30,8 +30,8 @@ static const struct opt check_table[] = {
     {0, "sizes", OPT_TEXT, AT(sizes), "N,N,...",
      "the sizes of the input, one for each profile that is named"},
     OUTPUT_OPTS(struct cmd_check_opts, "text md json junit", "text, md, json or junit"),
-    {0, "top", OPT_INT, AT(top), "N", "functions in the table of growth (default: 15)", .min = 1,
-     .max = 1000},
+    {0, "top", OPT_INT, AT(top), "N", "functions and scopes in the tables of growth (default: 15)",
+     .min = 1, .max = 1000},
     {0, "force", OPT_FLAG, AT(force), NULL,
      "compare incompatible profiles, and read programs that have changed since"},
     SELECTION_OPTS(struct cmd_check_opts),
@@ -51,16 +51,17 @@ struct check_job {
     struct hotcode code;
     struct buf no_code, unlike;
     struct scaling scaling;
-    struct selection scopes; /* where rules are about them */
+    struct selection scopes[MOST_SIZES]; /* of each profile, where they are needed */
 };
 
 static void job_done(struct check_job *job)
 {
     scaling_done(&job->scaling);
     hotcode_done(&job->code);
-    selection_done(&job->scopes);
-    for (size_t i = 0; i < job->n; i++)
+    for (size_t i = 0; i < job->n; i++) {
+        selection_done(&job->scopes[i]);
         input_done(&job->in[i]);
+    }
     input_done(&job->before);
     rules_done(&job->rules);
     buf_done(&job->no_code);
@@ -203,25 +204,34 @@ static void read_code(struct check_job *job)
         buf_printf(&job->no_code, "%s%s", job->no_code.n ? "; " : "", job->code.notes.at[i]);
 }
 
+static const struct selection *scopes_of(const struct check_job *job, size_t i)
+{
+    return job->scopes[i].profile ? &job->scopes[i] : NULL;
+}
+
 static void build_scaling(struct check_job *job)
 {
     struct scaling_run runs[MOST_SIZES];
     for (size_t i = 0; i < job->n; i++)
-        runs[i] = (struct scaling_run){&job->in[i].selection, job->sizes[i]};
+        runs[i] = (struct scaling_run){&job->in[i].selection, job->sizes[i], scopes_of(job, i)};
     scaling_build(&job->scaling, runs, job->n, (size_t)job->opts->top);
 }
 
 /* Of the scopes the same threads, time and attributes; functions are not on their stacks. */
 static int select_scopes(struct check_job *job, struct err *err)
 {
-    const struct input *in = &job->in[job->last];
     struct input_opts o = job->opts->input;
-    if (!rules_need_scopes(&job->rules) || scopetree_stream(in->profile) < 0)
-        return 0;
     o.event = "scopes";
     o.value = "self";
     o.focus = o.ignore = o.hide = (struct opt_list){0};
-    return input_select(in, &o, &job->scopes, err);
+    for (size_t i = 0; i < job->n; i++) {
+        const struct input *in = &job->in[i];
+        bool needed = job->opts->sizes || rules_need_scopes(&job->rules);
+        if (needed && scopetree_stream(in->profile) >= 0 &&
+            input_select(in, &o, &job->scopes[i], err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* --- output --- */
@@ -265,7 +275,7 @@ static int check_and_print(struct check_job *job)
         .n_code = job->code.rows.n,
         .no_code = buf_cstr(&job->no_code),
         .scaling = job->opts->sizes ? &job->scaling : NULL,
-        .scopes = job->scopes.profile ? &job->scopes : NULL,
+        .scopes = scopes_of(job, job->last),
         .has_function = program_has_function,
     };
     int rc = check_build(&c, &job->rules, &in) != 0 ? tell_errors(job)

@@ -30,6 +30,7 @@ const char *command_hint(enum err_hint hint)
         [HINT_STRICT] = " (--strict)",
         [HINT_FORCE] = "; --force shows the code it has now",
         [HINT_TIMER] = ", or use --engine timer",
+        [HINT_LOCKS_ALONE] = ". Without it --locks still records waits for locks",
         [HINT_CPU_CLOCK] = ": use -e cpu-clock",
         [HINT_RECORD_HEAP] = ": record with 'kelvin record --heap -- COMMAND'",
         [HINT_RECORD_LOCKS] = ": record them with 'kelvin record --locks -- COMMAND'",

@@ -77,6 +77,17 @@ static int convert_post(const struct convert_opts *o, const struct input *in, st
     return 0;
 }
 
+static int no_format_to_write(const char *name, struct err *err)
+{
+    const char *names[64] = {0};
+    for (int i = 0; export_formats[i] && i < 63; i++)
+        names[i] = export_formats[i]->name;
+    const char *near = opt_nearest(name, names);
+    if (near)
+        return err_set(err, EXIT_ERROR, "no format '%s' to write; did you mean '%s'?", name, near);
+    return err_set(err, EXIT_ERROR, "no format '%s' to write; see 'kelvin help formats'", name);
+}
+
 static int convert_choose(const struct convert_opts *o, const struct exporter **ret,
                           struct err *err)
 {
@@ -86,8 +97,7 @@ static int convert_choose(const struct convert_opts *o, const struct exporter **
     }
     *ret = o->to ? export_find(o->to) : export_for_path(o->output);
     if (!*ret && o->to)
-        return err_set(err, EXIT_ERROR, "no format '%s' to write; see 'kelvin help formats'",
-                       o->to);
+        return no_format_to_write(o->to, err);
     if (!*ret)
         return err_set(err, EXIT_ERROR, "which format? give --to; see 'kelvin help formats'");
     if ((*ret)->binary && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))

@@ -234,6 +234,8 @@ static int flame_run(const struct command *self, int n, char **args)
     o.input.overloads = true;
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
+    if (!o.scopes)
+        input_tell_others(&in, &o.input);
     input_tell_events(&in, &o.input);
     rc = o.scopes ? flame_draw_scopes(&o, &in, least, &err) : flame_draw(&o, &in, least, &err);
     input_done(&in);

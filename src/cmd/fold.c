@@ -66,8 +66,11 @@ static int fold_run(const struct command *self, int n, char **args)
     view.by = &groups;
     view.by_key = o.by;
     if (rc == 0 && (rc = publish_open(&file, o.output, &err)) == 0) {
-        folded_print(file.out, &in.selection, &view);
-        rc = publish_commit(&file, &err);
+        rc = folded_print(file.out, &in.selection, &view, &err);
+        if (rc == 0)
+            rc = publish_commit(&file, &err);
+        else
+            publish_drop(&file);
     }
     grouping_done(&groups);
     input_done(&in);

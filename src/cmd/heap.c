@@ -16,6 +16,12 @@ static const struct opt heap_table[] = {
     OUTPUT_OPTS(struct cmd_heap_opts, "text md json html", "text, md, json or html"),
     {0, "top", OPT_INT, offsetof(struct cmd_heap_opts, top), "N",
      "rows of each table (default: 10)", .min = 1, .max = 10000},
+    {.name = "time",
+     .kind = OPT_TEXT,
+     .offset = offsetof(struct cmd_heap_opts, input.time),
+     .arg = "FROM..TO",
+     .help = "also show who grew in this part of the recording: seconds since its start, 200ms, "
+             "10%, or the clock as 14:30:05; either end may be left out"},
     {.name = "suppressions",
      .kind = OPT_LIST,
      .offset = offsetof(struct cmd_heap_opts, suppressions),
@@ -80,6 +86,8 @@ static int write_story(const struct cmd_heap_opts *o, const struct input *in, co
         return -1;
     }
     int rc = heapstory_build(&story, in->profile, o->suppressions.n ? &known : NULL, err);
+    if (rc == 0 && o->input.time)
+        rc = heapstory_between(&story, o->input.time, err);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         print_story(file.out, o, &v);
         rc = publish_commit(&file, err);

@@ -17,6 +17,19 @@ static const struct opt help_table[] = {
     OPT_END,
 };
 
+static int no_topic(const char *topic)
+{
+    const char *names[64] = {"formats", "suite"};
+    for (int i = 0; commands[i] && i < 61; i++)
+        names[i + 2] = commands[i]->name;
+    const char *near = opt_nearest(topic, names);
+    if (near)
+        command_say("no help on '%s'; did you mean '%s'?", topic, near);
+    else
+        command_say("no help on '%s'; 'kelvin help' lists the commands", topic);
+    return EXIT_ERROR;
+}
+
 static int print_topic(const char *topic, const char *as)
 {
     const struct command *c = command_find(topic);
@@ -24,10 +37,9 @@ static int print_topic(const char *topic, const char *as)
         manual_formats(stdout);
     else if (strcmp(topic, "suite") == 0)
         manual_suite(stdout);
-    else if (!c) {
-        command_say("no help on '%s'; 'kelvin help' lists the commands", topic);
-        return EXIT_ERROR;
-    } else if (strcmp(as, "man") == 0)
+    else if (!c)
+        return no_topic(topic);
+    else if (strcmp(as, "man") == 0)
         manual_man_command(stdout, c);
     else
         manual_command(stdout, c);

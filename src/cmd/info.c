@@ -25,7 +25,7 @@ static int info_run(const struct command *self, int n, char **args)
     if (rc != 0)
         return rc < 0 ? EXIT_ERROR : EXIT_OK;
     struct input in;
-    struct import_opts want = {.addresses = true};
+    struct import_opts want = {.addresses = true, .empty_too = true};
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
     struct err err;

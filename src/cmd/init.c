@@ -32,7 +32,9 @@ static void cmd_init_tell(const struct cmd_init_opts *o, const struct init_found
                     "second or more",
                     o->output, f->program);
     else
-        command_say("%s: no program was found: set workload main's command", o->output);
+        command_say("%s: no program was found: build it and run 'kelvin init --force', or set the "
+                    "command of [workload main]",
+                    o->output);
 }
 
 static int init_run(const struct command *self, int n, char **args)

@@ -192,13 +192,25 @@ static int join_file(struct loading *l, struct loading *one, bool part)
     return rc;
 }
 
-/* Of one that grows nothing may be there yet. */
+/* Recordings of a folder come from the folder, not from the first file that was looked into. */
+static void name_folder(struct loading *l)
+{
+    struct text path = text_of(l->path);
+    while (path.n > 1 && path.at[path.n - 1] == '/')
+        path.n--;
+    autofree char *folder = mem_strndup(path.at, path.n);
+    const char *base = strrchr(folder, '/');
+    meta_set_str(&l->profile->meta, META_SOURCE, base && base[1] ? base + 1 : folder);
+}
+
+/* Of one that grows nothing may be there yet, and in one that has ended nothing may have run. */
 static void read_folder(struct loading *l)
 {
     keepdir_files files = {0};
     l->rc = keepdir_list(l->path, &files, &l->err);
     for (size_t i = first_needed(&files, l->opts->last); l->rc == 0 && i < files.n; i++) {
         struct loading one = {.path = files.at[i].path, .opts = l->opts, .want = l->want};
+        one.want.empty_too = true;
         input_read_file(&one);
         if (one.rc == 0)
             l->rc = join_file(l, &one, files.at[i].part);
@@ -207,7 +219,13 @@ static void read_folder(struct loading *l)
         import_done(&one.im);
     }
     keepdir_done(&files);
-    if (l->rc == 0 && !l->profile)
+    if (l->rc == 0 && l->profile && !l->want.empty_too && !profile_count_rows(l->profile)) {
+        profile_free(l->profile);
+        l->profile = NULL;
+    }
+    if (l->rc == 0 && l->profile)
+        name_folder(l);
+    else if (l->rc == 0)
         l->rc = err_set(&l->err, EXIT_INPUT, "'%s' has no recording with samples yet", l->path);
 }
 
@@ -318,7 +336,7 @@ int input_select(const struct input *in, const struct input_opts *o, struct sele
 {
     struct value_ref value;
     if (profile_pick_value(in->profile, o->event, o->value, &value, err) != 0)
-        return o->no_event ? err_set(err, EXIT_ERROR, "%s", o->no_event) : -1;
+        return o->no_event ? err_set(err, EXIT_INPUT, "%s", o->no_event) : -1;
     return input_select_value(in, o, value, ret, err);
 }
 
@@ -447,23 +465,38 @@ static const struct {
     [STREAM_THREAD_STATES] = {true},  [STREAM_WAKEUPS] = {true},
 };
 
-void input_tell_events(const struct input *in, const struct input_opts *opts)
+/* Whether OPTS say which of the profile's streams is meant. */
+static bool event_is_chosen(const struct input *in, const struct input_opts *opts,
+                            const struct stream *shown)
 {
-    static bool told[STREAM_KINDS]; /* once, however many profiles a command reads */
+    return opts->event || (opts->value && profile_value_chooses(in->profile, opts->value, shown));
+}
+
+void input_tell_others(const struct input *in, const struct input_opts *opts)
+{
     const struct profile *p = in->profile;
     const struct stream *shown = profile_stream(p, in->selection.value.stream);
-    size_t n = 1;
-    if (opts->event || (opts->value && profile_value_chooses(p, opts->value, shown)))
+    if (event_is_chosen(in, opts, shown) || opts->scopes.n)
         return;
     for (int i = 0; i < (int)p->streams.n; i++) {
         const struct stream *s = profile_stream(p, i);
         enum stream_kind kind = stream_kind_of(p, s);
-        n += s != shown && !own_commands[kind].is_own;
-        if (s != shown && own_commands[kind].command && !opts->scopes.n && !told[kind]) {
+        if (s != shown && own_commands[kind].command)
             command_say("'kelvin %s' shows the %s in the input", own_commands[kind].command,
                         stream_kind_event(kind));
-            told[kind] = true;
-        }
+    }
+}
+
+void input_tell_events(const struct input *in, const struct input_opts *opts)
+{
+    const struct profile *p = in->profile;
+    const struct stream *shown = profile_stream(p, in->selection.value.stream);
+    size_t n = 1;
+    if (event_is_chosen(in, opts, shown))
+        return;
+    for (int i = 0; i < (int)p->streams.n; i++) {
+        const struct stream *s = profile_stream(p, i);
+        n += s != shown && !own_commands[stream_kind_of(p, s)].is_own;
     }
     if (n > 1)
         command_say("%zu events in the input; showing '%s' only (choose with --event)", n,

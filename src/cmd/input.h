@@ -178,6 +178,9 @@ int input_select_value(const struct input *in, const struct input_opts *opts,
 /* For commands that show one stream: with several in IN and no choice made, say which it is. */
 void input_tell_events(const struct input *in, const struct input_opts *opts);
 
+/* For commands that people start with: which other commands show more of IN. */
+void input_tell_others(const struct input *in, const struct input_opts *opts);
+
 /*
  * Where the file that a profile calls PATH is, as it was: there, or where --symbols and perf's
  * cache have it. PATH itself if it is nowhere. Free it. OPTS is a struct input_opts.

@@ -147,8 +147,11 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "--rotate");
     if (o->heap && o->rotate_s > 0)
         return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
-    if (o->waits && o->rotate_s > 0)
-        return err_set(err, EXIT_OWN, "record: --waits and --rotate cannot be combined");
+    if (o->waits && o->machine && o->rotate_s > 0)
+        return err_set(
+            err, EXIT_OWN,
+            "record: --waits and --rotate cannot be combined on the whole machine, whose "
+            "waits would fill the memory: record one process with -p PID");
     if (o->functions && !command)
         return err_set(err, EXIT_OWN,
                        "record: --functions cannot attach to a running process: start it with "
@@ -233,6 +236,13 @@ static int take_token(struct record_opts *o, char **ret_token, struct err *err)
                          LISTEN_TOKEN_MIN);
 }
 
+/* Nothing takes the place of perf_event_open for waits and for the whole machine. */
+static void fit_hint(struct err *err, const struct record_opts *o)
+{
+    if (err->hint == HINT_TIMER && (o->waits || o->machine))
+        err->hint = o->waits && !o->machine ? HINT_LOCKS_ALONE : HINT_NONE;
+}
+
 /* Our own failures must not look like the command's. */
 static int own_failure(struct err *err)
 {
@@ -256,6 +266,7 @@ static int record_command(const struct record_opts *o, char **command)
     if (o->status == record_status)
         record_status_clear();
     if (rc != 0) {
+        fit_hint(&err, o);
         int ours = own_failure(&err);
         record_say_left(&facts);
         return record_code(&facts, ours);
@@ -345,7 +356,8 @@ const struct command command_record = {
         "stay exact. An ordinary user gets durations, each with the stack of the last CPU sample "
         "of "
         "its thread. Stacks of waits and reasons need the right to see the kernel: root, or "
-        "kernel.perf_event_paranoid at most 1.\n\n"
+        "kernel.perf_event_paranoid at most 1. With --rotate a wait belongs to the file that it "
+        "ends in.\n\n"
         "Scopes that a program names with kelvin.h are recorded along with the samples, also those "
         "of a running process; --engine none leaves the samples out. A program that is started "
         "with KELVIN_OUTPUT=FILE in its environment records its scopes by itself.\n\n"

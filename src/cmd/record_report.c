@@ -10,6 +10,9 @@
 #include "cmd/record.h"
 #include "record/rings.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 /* --- while it runs --- */
 
 /* CPU samples cannot show waiting, and who attaches to a server would wait for them for long. */
@@ -49,6 +52,12 @@ static double record_percent(uint64_t part, uint64_t whole)
     return whole ? 100 * (double)part / (double)whole : 0;
 }
 
+/* How to get more samples. */
+static const char *or_raise_rate(const struct record_facts *f)
+{
+    return f->rate_is_most ? "" : ", or raise -F";
+}
+
 void record_say_gate(const struct record_facts *f, const struct record_opts *o, struct err *err)
 {
     switch (f->gate) {
@@ -57,14 +66,15 @@ void record_say_gate(const struct record_facts *f, const struct record_opts *o, 
     case GATE_FEW:
         if (f->samples)
             err_set(err, EXIT_FAILS,
-                    "only %llu sample%s, fewer than --min-samples %ld: run longer, raise -F, or "
-                    "keep the recording with --allow-partial",
-                    (unsigned long long)f->samples, f->samples == 1 ? "" : "s", o->min_samples);
+                    "only %llu sample%s, fewer than --min-samples %ld: run longer%s, or keep the "
+                    "recording with --allow-partial",
+                    (unsigned long long)f->samples, f->samples == 1 ? "" : "s", o->min_samples,
+                    f->rate_is_most ? "" : ", raise -F");
         else
             err_set(err, EXIT_FAILS,
                     "no samples (--min-samples %ld): the program used too little CPU time; run "
-                    "longer, or raise -F",
-                    o->min_samples);
+                    "longer%s",
+                    o->min_samples, or_raise_rate(f));
         break;
     case GATE_LOST:
         err_set(err, EXIT_FAILS,
@@ -185,8 +195,10 @@ static void print_sampled(const struct record_facts *f)
         return;
     fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s\n", 100 * share,
             (double)f->seen_ns / 1e9,
-            f->lost > f->samples / 50
-                ? "samples were lost: lower the rate with -F"
+            f->lost > f->samples / 50 ? "samples were lost: lower the rate with -F"
+            : f->rate_is_most
+                ? "short-lived processes and threads, or kernel code with interrupts off, get too "
+                  "few samples, and this is the highest rate possible here"
                 : "short-lived processes and threads, or kernel code with interrupts off, get too "
                   "few samples: raise the rate with -F");
 }
@@ -219,11 +231,11 @@ static void print_none(const struct record_facts *f)
     if (used_s * f->rate_hz >= SAMPLES_DUE)
         fprintf(stderr,
                 "  no samples of %.2f s CPU time: processes and threads that live for less than a "
-                "period are hardly seen; raise -F\n",
-                used_s);
+                "period are hardly seen; %s\n",
+                used_s, f->rate_is_most ? "this is the highest rate possible here" : "raise -F");
     else
-        fprintf(stderr, "  no samples: %s used hardly any CPU time; run longer, or raise -F\n",
-                f->machine ? "what was recorded" : "the program");
+        fprintf(stderr, "  no samples: %s used hardly any CPU time; run longer%s\n",
+                f->machine ? "what was recorded" : "the program", or_raise_rate(f));
 }
 
 /* Few samples are kept: a short program has no more. But nobody must take them for a result. */
@@ -239,8 +251,9 @@ static void print_few(const struct record_facts *f, const char *command)
     } else if (!f->all.samples)
         print_none(f);
     else
-        fprintf(stderr, "  only %llu %s: shares are rough; run longer, or raise -F\n",
-                (unsigned long long)f->all.samples, f->all.samples == 1 ? "sample" : "samples");
+        fprintf(stderr, "  only %llu %s: shares are rough; run longer%s\n",
+                (unsigned long long)f->all.samples, f->all.samples == 1 ? "sample" : "samples",
+                or_raise_rate(f));
 }
 
 /* Interpreters whose functions are seen only when asked for. */
@@ -304,8 +317,8 @@ static void print_probes(const struct heap_facts *h)
     fprintf(stderr,
             "  only blocks allocated since kelvin attached are counted\n"
             "  probes stopped the process %s times, %s each: %s in %.1f s\n",
-            units_count(n[0], h->stops), units_scaled(n[1], h->stop_ns, UNIT_TIME),
-            units_scaled(n[2], cost_ns, UNIT_TIME), h->probed_s);
+            units_count(n[0], h->stops), units_scaled(n[1], h->stop_ns, SCALED_NS),
+            units_scaled(n[2], cost_ns, SCALED_NS), h->probed_s);
     if (h->too_many)
         fprintf(
             stderr,
@@ -319,10 +332,10 @@ static void print_heap(const struct heap_facts *h)
     char n[UNITS_MAX], size[3][UNITS_MAX];
     fprintf(stderr, "  heap: %s%s allocations, %s; peak %s, %s %s\n", h->samples ? "about " : "",
             units_count(n, (uint64_t)h->allocations),
-            units_scaled(size[0], (double)h->allocated, "bytes"),
-            units_scaled(size[1], (double)h->peak, "bytes"),
+            units_scaled(size[0], (double)h->allocated, SCALED_BYTES),
+            units_scaled(size[1], (double)h->peak, SCALED_BYTES),
             h->probed ? "still held" : "never freed",
-            units_scaled(size[2], (double)h->leaked, "bytes"));
+            units_scaled(size[2], (double)h->leaked, SCALED_BYTES));
     if (h->probed)
         print_probes(h);
     if (!h->programs)
@@ -386,7 +399,7 @@ static void print_locks(const struct locks_facts *l)
     char n[2][UNITS_MAX], time[UNITS_MAX];
     fprintf(stderr, "  locks: %s wait%s for %s lock%s, %s in total\n", units_count(n[0], l->waits),
             l->waits == 1 ? "" : "s", units_count(n[1], l->locks), l->locks == 1 ? "" : "s",
-            units_scaled(time, (double)l->wait_ns, UNIT_TIME));
+            units_scaled(time, (double)l->wait_ns, SCALED_NS));
     if (!l->programs)
         fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
               "LD_PRELOAD\n",
@@ -412,9 +425,13 @@ static void print_sent(const struct spansend_facts *f, const char *url)
 }
 
 /* Programs without scopes get no word about them. */
-static void print_scopes(const struct scopes_facts *f, const char *out)
+static void print_scopes(const struct scopes_facts *f, const char *out, bool functions)
 {
     char n[2][UNITS_MAX];
+    if (functions && !f->functions)
+        fputs("  no function was seen: build the program with -finstrument-functions (or all were "
+              "left out)\n",
+              stderr);
     if (!f->spans && !f->lost)
         return;
     fprintf(stderr, "  scopes: %s span%s, %s lost", units_count(n[0], f->spans),
@@ -433,6 +450,17 @@ static void say_folder(const struct record_facts *f, const struct record_opts *o
                     f->gaps, f->gaps == 1 ? "" : "s");
 }
 
+/* What was recorded may be less than what was meant. Ctrl-C and a request to end are no failure. */
+static void print_failure(const struct record_facts *f)
+{
+    if (!f->exited)
+        return;
+    if (WIFSIGNALED(f->status) && WTERMSIG(f->status) != SIGINT && WTERMSIG(f->status) != SIGTERM)
+        fprintf(stderr, "  the command was ended by signal %d\n", WTERMSIG(f->status));
+    else if (WIFEXITED(f->status) && WEXITSTATUS(f->status))
+        fprintf(stderr, "  the command ended with exit code %d\n", WEXITSTATUS(f->status));
+}
+
 void record_summary(const struct record_facts *f, const struct record_opts *o)
 {
     char bytes[UNITS_MAX];
@@ -441,6 +469,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     const char *suffix = strrchr(out, '.');
     int stem = suffix && strcmp(suffix, ".kelvin") == 0 ? (int)(suffix - out) : (int)strlen(out);
     print_head(f, o->rate_hz);
+    print_failure(f);
     if (f->machine)
         print_machine(f);
     print_others(f);
@@ -457,7 +486,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         print_heap(&f->heap);
     if (f->has_locks)
         print_locks(&f->locks);
-    print_scopes(&f->scopes, out);
+    print_scopes(&f->scopes, out, o->functions != NULL);
     if (o->otlp)
         print_sent(&f->sent, o->otlp);
     if (o->folder) {
@@ -470,7 +499,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     }
     fputs("kelvin: wrote ", stderr);
     utf8_print(stderr, out);
-    fprintf(stderr, " (%s)", units_scaled(bytes, (double)f->bytes, "bytes"));
+    fprintf(stderr, " (%s)", units_scaled(bytes, (double)f->bytes, SCALED_BYTES));
     if (f->samples || f->has_heap || f->has_locks || f->has_waits)
         print_next(f, out, stem);
     putc('\n', stderr);

@@ -7,7 +7,9 @@
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
+#include "cmd/view_start.h"
 #include "suite/hotcode.h"
+#include "view/viewer.h"
 #include "view/waitsum.h"
 
 enum { MOST_RECORDINGS = 64 };
@@ -38,6 +40,23 @@ static const struct opt report_table[] = {
     OPT_END,
 };
 
+/* With the page to explore the recording in it, where that is built and can hold the recording. */
+static void report_print_page(FILE *out, const struct cmd_report_opts *o, const struct report *r)
+{
+    enum { ROWS_MAX = 2000000 }; /* beyond it a report would be more page than report */
+    const struct profile *p = r->selection->profile;
+    autobuf struct buf start = {0};
+    struct err ignored;
+    view_add_start(&start, &o->input);
+    struct viewer_opts opts = {
+        .profiles = {p}, .n = 1, .still = r->selection, .start = buf_cstr(&start)};
+    struct viewer *v = viewer_is_built() && r->opts.n_runs < 2 && profile_count_rows(p) <= ROWS_MAX
+                           ? viewer_new(&opts, &ignored)
+                           : NULL;
+    report_print_html(out, r, v ? viewer_print_packed : NULL, v);
+    viewer_free(v);
+}
+
 static void report_print(FILE *out, const struct cmd_report_opts *o, const struct report *r)
 {
     const char *format = output_format(&o->output);
@@ -46,7 +65,7 @@ static void report_print(FILE *out, const struct cmd_report_opts *o, const struc
     else if (strcmp(format, "md") == 0)
         report_print_markdown(out, r);
     else if (strcmp(format, "html") == 0)
-        report_print_html(out, r);
+        report_print_page(out, o, r);
     else
         report_print_text(out, r, output_width(&o->output), output_in_colour(&o->output));
 }
@@ -159,6 +178,13 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
     return rc;
 }
 
+/* What leaves the terminal names programs without their arguments. */
+static void report_make_public(const struct cmd_report_opts *o, struct input *in, size_t n)
+{
+    for (size_t i = 0; strcmp(output_format(&o->output), "text") != 0 && i < n; i++)
+        input_make_public(&in[i], &o->input);
+}
+
 static int report_on_several(const struct cmd_report_opts *o, char **paths, size_t n,
                              const struct import_opts *want)
 {
@@ -171,9 +197,9 @@ static int report_on_several(const struct cmd_report_opts *o, char **paths, size
                                     : "--by and --callers are about one recording",
                 MOST_RECORDINGS);
         rc = command_fail(&err);
-    } else if ((rc = input_load_all(in, paths, n, &o->input, want)) == EXIT_OK &&
-               write_report(o, in, n, &err) != 0) {
-        rc = command_fail(&err);
+    } else if ((rc = input_load_all(in, paths, n, &o->input, want)) == EXIT_OK) {
+        report_make_public(o, in, n);
+        rc = write_report(o, in, n, &err) != 0 ? command_fail(&err) : EXIT_OK;
     }
     for (size_t i = 0; i < n; i++)
         input_done(&in[i]);
@@ -211,7 +237,7 @@ static int write_waits(const struct cmd_report_opts *o, const struct input *in, 
     of_threads.threads = o->input.threads;
     of_threads.processes = o->input.processes;
     if (!waitstream_find(in->profile, &streams))
-        return err_set(err, EXIT_ERROR, "%s", o->input.no_event);
+        return err_set(err, EXIT_INPUT, "%s", o->input.no_event);
     if (input_select_value(in, &of_threads, (struct value_ref){streams.states, 0}, &states, err) !=
         0)
         return -1;
@@ -242,8 +268,7 @@ static int report_on_waits(struct cmd_report_opts *o, const struct opt_result *o
     int rc = input_load(&in, operands, &o->input, &(struct import_opts){0});
     if (rc != EXIT_OK)
         return rc;
-    if (strcmp(output_format(&o->output), "text") != 0)
-        input_make_public(&in, &o->input);
+    report_make_public(o, &in, 1);
     rc = write_waits(o, &in, operands->operands[0], &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
@@ -267,9 +292,9 @@ static int report_run(const struct command *self, int n, char **args)
     o.input.overloads = true;
     if ((rc = input_load(&in, &operands, &o.input, &want)) != EXIT_OK)
         return rc;
+    input_tell_others(&in, &o.input);
     input_tell_events(&in, &o.input);
-    if (strcmp(output_format(&o.output), "text") != 0)
-        input_make_public(&in, &o.input);
+    report_make_public(&o, &in, 1);
     rc = write_report(&o, &in, 1, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
@@ -306,7 +331,7 @@ const struct command command_report = {
         "a column sorts its table. Pages, markdown and JSON show the recorded program without its "
         "arguments, unless --arguments asks for them.",
     .examples = "kelvin report app.kelvin                    # in the terminal\n"
-                "kelvin report app.kelvin -o report.html     # one page, with the flame graph\n"
+                "kelvin report app.kelvin -o report.html     # one page, to explore too\n"
                 "kelvin report a1.kelvin a2.kelvin a3.kelvin # means over recordings\n"
                 "kelvin report app.kelvin --callers malloc   # who calls it, what it calls\n"
                 "kelvin report app.kelvin --by line --top 30 # the hottest source lines\n"

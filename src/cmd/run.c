@@ -121,20 +121,19 @@ static double total_seconds(const struct suite *s)
     return sum;
 }
 
+/* Last, where people look first, is why it failed. */
 static void tell_result(const struct run *r, const struct cmd_run_opts *o)
 {
     const struct suite *s = &r->suite;
-    for (size_t i = 0; i < s->results.n; i++)
-        if (s->results.at[i].outcome != SUITE_OK)
-            command_say("workload '%s': %s%s%s", s->results.at[i].workload.name,
-                        s->results.at[i].outcome == SUITE_RULES
-                            ? "failed its rules"
-                            : suite_outcome_names[s->results.at[i].outcome],
-                        s->results.at[i].failure ? ", it " : "",
-                        s->results.at[i].failure ? s->results.at[i].failure : "");
     if (!o->quiet)
         fprintf(stderr, "Published %s in %.0f s (%.1f s of that was kelvin itself).\n",
                 r->published ? r->published : "", total_seconds(s), s->own_s);
+    for (size_t i = 0; i < s->results.n; i++)
+        if (s->results.at[i].outcome != SUITE_OK)
+            command_say("workload '%s': %s%s%s", s->results.at[i].workload.name,
+                        suite_outcome_words[s->results.at[i].outcome],
+                        s->results.at[i].failure ? ", it " : "",
+                        s->results.at[i].failure ? s->results.at[i].failure : "");
 }
 
 static void annotate(const struct run *r, const struct cmd_run_opts *o, const char *why)

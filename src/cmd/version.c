@@ -81,7 +81,7 @@ static void print_features(FILE *out)
 #if defined __x86_64__
     fprintf(out, "features: record (perf, timer)");
 #else
-    fprintf(out, "features: no record (x86-64 only)");
+    fprintf(out, "features: record (timer; perf was never tried on this processor)");
 #endif
 #if defined KELVIN_STATIC
     fprintf(out, ", static, no debuginfod");

@@ -23,6 +23,7 @@ static const struct {
     {"sampling", "timer engine", doctor_timer},
     {"sampling", "attach", doctor_attach},
     {"sampling", "tracepoints", doctor_tracefs},
+    {"sampling", "waits", doctor_waits},
     {"sampling", "BPF", doctor_bpf},
     {"names", "kernel symbols", doctor_kallsyms},
     {"names", "debug files", doctor_debuginfo},

@@ -114,7 +114,7 @@ void doctor_disk(const struct doctor *d, struct doctor_finding *f)
         return;
     }
     double bytes = (double)s.f_bavail * (double)s.f_frsize;
-    units_scaled(left, bytes, "bytes");
+    units_scaled(left, bytes, SCALED_BYTES);
     if (access(".", W_OK) != 0) {
         doctor_say(f, DOCTOR_NO, "the current folder may not be written to: %s", strerror(errno));
         doctor_fix(f, "cd /tmp   # or: kelvin record -o FILE");

@@ -21,7 +21,7 @@ void doctor_probe_perf(struct doctor *d);
 const char *doctor_perf_reason(const struct doctor *d, int errnum, char *to, size_t n);
 
 doctor_check doctor_user, doctor_kernel, doctor_cpus, doctor_system, doctor_cycles, doctor_paranoid,
-    doctor_seccomp, doctor_rate, doctor_rings, doctor_kallsyms;
+    doctor_seccomp, doctor_rate, doctor_rings, doctor_kallsyms, doctor_waits;
 
 /* --- doctor_timer.c --- */
 

@@ -13,6 +13,7 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 enum { WANTED_HZ = 999, WANTED_RING_BYTES = 512 << 10 };
@@ -157,6 +158,41 @@ void doctor_kernel(const struct doctor *d, struct doctor_finding *f)
                    "%s: samples have no kernel part, and waits have durations only",
                    doctor_perf_reason(d, d->perf_kernel, why, sizeof why));
         fix_refusal(d, f, d->perf_kernel, 1);
+    }
+}
+
+/* Why nobody can say who ended a wait; NULL = that can be seen. */
+static const char *no_wakers(const struct doctor *d)
+{
+    enum { FIRST_NAMESPACE = 0xeffffffc }; /* PROC_PID_INIT_INO: numbers are the kernel's own */
+    struct stat ns;
+    long id;
+    if (stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino != (ino_t)FIRST_NAMESPACE)
+        return "in a PID namespace the kernel's thread numbers are unknown";
+    if (d->perf_system ||
+        (geteuid() != 0 &&
+         !sysfile_long(d->root, "/sys/kernel/tracing/events/sched/sched_waking/id", &id)))
+        return "that takes root";
+    return NULL;
+}
+
+/* What can be known of the time in which a program does not run. */
+void doctor_waits(const struct doctor *d, struct doctor_finding *f)
+{
+    char why[128];
+    if (d->perf_user) {
+        doctor_say(f, DOCTOR_NO, "%s; waits for locks can be recorded even so",
+                   doctor_perf_reason(d, d->perf_user, why, sizeof why));
+        fix_refusal(d, f, d->perf_user, 1);
+    } else if (d->perf_kernel) {
+        doctor_say(f, DOCTOR_LIMITED, "durations only, without reasons and stacks of their own: %s",
+                   doctor_perf_reason(d, d->perf_kernel, why, sizeof why));
+        fix_refusal(d, f, d->perf_kernel, 1);
+    } else if (no_wakers(d)) {
+        doctor_say(f, DOCTOR_LIMITED, "durations, reasons and stacks, but not who ended them: %s",
+                   no_wakers(d));
+    } else {
+        doctor_say(f, DOCTOR_OK, "durations, reasons, stacks, and who ended them");
     }
 }
 

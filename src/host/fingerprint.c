@@ -241,7 +241,8 @@ char *fingerprint_line(const struct fingerprint *f, char *to)
     char memory[UNITS_MAX];
     bool container = strcmp(f->container, "none") != 0;
     snprintf(to, 320, "%s, %d CPU%s, %s, %s%s%s", f->cpu, f->cpus_online,
-             f->cpus_online == 1 ? "" : "s", units_scaled(memory, (double)f->memory_bytes, "bytes"),
+             f->cpus_online == 1 ? "" : "s",
+             units_scaled(memory, (double)f->memory_bytes, SCALED_BYTES),
              strcmp(f->hypervisor, "none") == 0 ? "no hypervisor" : f->hypervisor,
              container ? ", in a container: " : "", container ? f->container : "");
     return to;
@@ -276,7 +277,7 @@ void fingerprint_put(const struct fingerprint *f, struct meta *m)
     meta_set_str(m, META_CPU, f->cpu);
     put_cpus(f, m);
     if (f->memory_bytes)
-        meta_set_str(m, META_MEMORY, units_scaled(s, (double)f->memory_bytes, "bytes"));
+        meta_set_str(m, META_MEMORY, units_scaled(s, (double)f->memory_bytes, SCALED_BYTES));
     meta_set_str(m, META_ARCH, f->arch);
     meta_set_str(m, META_OS, f->os);
     meta_set_str(m, META_KERNEL, f->kernel);

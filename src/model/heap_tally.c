@@ -36,7 +36,7 @@ void heap_tally_init(struct heap_tally *t, struct profile *p, const struct heap_
     t->stream = stream_kind_add(p, STREAM_HEAP, how);
     tally_add_columns(t);
     t->sizes_stream = stream_kind_add(p, STREAM_HEAP_SIZES, how);
-    profile_add_value(p, t->sizes_stream, "blocks", UNIT_COUNT);
+    heapstream_add_sizes_columns(p, t->sizes_stream);
     t->lifetimes_stream = stream_kind_add(p, STREAM_HEAP_LIFETIMES, how);
     profile_add_value(p, t->lifetimes_stream, "blocks", UNIT_COUNT);
     t->live_counter = heapstream_add_counter(p, HEAP_COUNTER_LIVE, nobody);
@@ -195,12 +195,27 @@ static struct amount amount_of(const struct heap_tally *t, uint64_t size_bytes)
                            llround(weight * (double)size_bytes)};
 }
 
+static int heap_class_of(uint64_t n)
+{
+    int k = n ? 64 - __builtin_clzll(n) : 0;
+    return k < HEAP_CLASSES ? k : HEAP_CLASSES - 1;
+}
+
 /* Counts of samples are of blocks that were seen. */
 static void count_class(uint32_t *classes, uint64_t n)
 {
-    int k = n ? 64 - __builtin_clzll(n) : 0;
-    uint32_t *at = &classes[k < HEAP_CLASSES ? k : HEAP_CLASSES - 1];
+    uint32_t *at = &classes[heap_class_of(n)];
     *at += *at < UINT32_MAX;
+}
+
+/*
+ * On 64 bits malloc of glibc puts 8 bytes before a block, and makes both together a multiple of 16
+ * that is 32 at least: 24 bytes take 32, 25 take 48.
+ */
+static uint64_t glibc_adds(uint64_t size_bytes)
+{
+    uint64_t whole = (size_bytes + 8 + 15) & ~UINT64_C(15);
+    return (whole < 32 ? 32 : whole) - size_bytes;
 }
 
 void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
@@ -210,12 +225,20 @@ void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
     add_flow(t, s, HEAP_ALLOCATIONS, a.blocks);
     add_flow(t, s, HEAP_ALLOCATED, a.bytes);
     add_flow(t, s, HEAP_SAMPLES, 1);
-    count_class(t->classes.at[site].size, size_bytes);
+    struct heap_classes *c = &t->classes.at[site];
+    count_class(c->size, size_bytes);
+    if (size_bytes < HEAP_SMALL_BYTES)
+        c->added[heap_class_of(size_bytes)] += glibc_adds(size_bytes);
     uint64_t epoch = t->epoch;
     t->live_blocks += a.blocks;
     change_live(t, s, a.bytes);
     if (t->epoch != epoch)
         t->peak_at = t->now;
+}
+
+void heap_tally_grown(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
+{
+    count_class(t->classes.at[site].grown, size_bytes);
 }
 
 void heap_tally_free(struct heap_tally *t, const struct heap_free *f)
@@ -282,15 +305,16 @@ static void write_classes(struct heap_tally *t, size_t site, bool sizes, uint64_
                         .is_number = true,
                         .unit = profile_add_str(p, text_of(sizes ? UNIT_BYTES : UNIT_TIME))};
     for (int k = 0; k < HEAP_CLASSES; k++) {
-        int64_t n = sizes ? c->size[k] : c->lifetime[k];
+        int64_t values[] = {sizes ? c->size[k] : c->lifetime[k],
+                            k < HEAP_SMALL_CLASSES ? (int64_t)c->added[k] : 0, c->grown[k]};
         struct err ignored;
         attr.number = (int64_t)(UINT64_C(1) << k) - 1;
         struct row row = {.stack = s->stack,
                           .thread = thread_of_site(t, s),
                           .has_time = true,
                           .time_ns = end_ns,
-                          .values = &n};
-        if (!n)
+                          .values = values}; /* lifetimes have one column */
+        if (!values[0])
             continue;
         row.attrs = attrs_add(&p->attrs, s->scopes, &attr);
         profile_add_row(p, sizes ? t->sizes_stream : t->lifetimes_stream, &row, &ignored);

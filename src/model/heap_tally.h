@@ -9,7 +9,9 @@
  * Where blocks are sampled, one of z bytes stands for 1 / (1 - exp(-z / mean)) of its kind.
  *
  * Two more streams say how large blocks were and how long they lived, in powers of two: rows at the
- * end, with the attribute "size" or "lifetime", the largest of the class.
+ * end, with the attribute "size" or "lifetime", the largest of the class. Sizes have two columns
+ * more: "added", what malloc of glibc takes beside the bytes of blocks below HEAP_SMALL_BYTES, and
+ * "grown", how many blocks a realloc made of smaller ones.
  *
  * The peak is found in constant time for each event: a site's bytes at the peak are noted when they
  * change for the first time after it.
@@ -35,10 +37,12 @@ struct heap_site {
 };
 
 enum { HEAP_CLASSES = 48 }; /* class k: below 2^k, not below 2^(k - 1) */
+enum { HEAP_SMALL_CLASSES = 11, HEAP_SMALL_BYTES = 1 << (HEAP_SMALL_CLASSES - 1) };
 
 /* Blocks of a site by class. */
 struct heap_classes {
-    uint32_t size[HEAP_CLASSES], lifetime[HEAP_CLASSES];
+    uint32_t size[HEAP_CLASSES], lifetime[HEAP_CLASSES], grown[HEAP_CLASSES];
+    uint64_t added[HEAP_SMALL_CLASSES]; /* bytes */
 };
 
 struct heap_tally {
@@ -80,6 +84,9 @@ uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site)
 void heap_tally_time(struct heap_tally *t, uint64_t time_ns);
 uint64_t heap_tally_slice_end(const struct heap_tally *t);
 void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+
+/* The block that was just allocated takes the place of a smaller one. */
+void heap_tally_grown(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
 
 #define HEAP_LIFETIME_UNKNOWN UINT64_MAX
 

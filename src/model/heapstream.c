@@ -16,6 +16,12 @@ static const struct heap_word heap_columns[HEAP_COLUMNS] = {
     [HEAP_PEAK] = {"peak", UNIT_BYTES},
 };
 
+static const struct heap_word heap_sizes_columns[HEAP_SIZES_COLUMNS] = {
+    [HEAP_SIZES_BLOCKS] = {"blocks", UNIT_COUNT},
+    [HEAP_SIZES_ADDED] = {"added", UNIT_BYTES},
+    [HEAP_SIZES_GROWN] = {"grown", UNIT_COUNT},
+};
+
 static const struct heap_word heap_counters[HEAP_COUNTERS] = {
     [HEAP_COUNTER_LIVE] = {"heap live", UNIT_BYTES},
     [HEAP_COUNTER_BLOCKS] = {"heap blocks", UNIT_COUNT},
@@ -32,6 +38,17 @@ int heapstream_add_column(struct profile *p, int stream, enum heap_column column
 int heapstream_find_column(const struct profile *p, int stream, enum heap_column column)
 {
     return profile_find_column(p, stream, heap_columns[column].name);
+}
+
+void heapstream_add_sizes_columns(struct profile *p, int stream)
+{
+    for (int i = 0; i < HEAP_SIZES_COLUMNS; i++)
+        profile_add_value(p, stream, heap_sizes_columns[i].name, heap_sizes_columns[i].unit);
+}
+
+int heapstream_find_sizes_column(const struct profile *p, int stream, enum heap_sizes_column column)
+{
+    return profile_find_column(p, stream, heap_sizes_columns[column].name);
 }
 
 bool heapstream_find(const struct profile *p, enum heap_column column, struct value_ref *ret)

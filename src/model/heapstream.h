@@ -31,6 +31,18 @@ bool heapstream_find(const struct profile *p, enum heap_column column, struct va
 /* What a column of a heap's stream is; HEAP_COLUMNS for others, and those of other streams. */
 enum heap_column heapstream_column_of(const struct profile *p, struct value_ref value);
 
+/* Columns of the stream of sizes: see heap_tally.h. Older recordings have the first alone. */
+enum heap_sizes_column {
+    HEAP_SIZES_BLOCKS,
+    HEAP_SIZES_ADDED,
+    HEAP_SIZES_GROWN,
+    HEAP_SIZES_COLUMNS
+};
+
+void heapstream_add_sizes_columns(struct profile *p, int stream);
+int heapstream_find_sizes_column(const struct profile *p, int stream,
+                                 enum heap_sizes_column column);
+
 enum heap_counter { HEAP_COUNTER_LIVE, HEAP_COUNTER_BLOCKS, HEAP_COUNTER_RSS, HEAP_COUNTERS };
 
 /* Returns the counter, as profile_add_counter() does. */

@@ -68,6 +68,7 @@
 #define META_MISSED_FREES "missed_frees"   /* blocks whose address was handed out again */
 #define META_HEAP_SINCE "heap_since"       /* "attach" where blocks from before it are not known */
 #define META_HEAP_END_S "heap_end_s"       /* the heap was followed for so long, not to the end */
+#define META_HEAP_MALLOC "heap_malloc"     /* "glibc" where every block came from it */
 #define META_ALLOCS_PER_OP "allocs_per_op" /* and a blank and a benchmark's name: blocks */
 #define META_BYTES_PER_OP "bytes_per_op"   /* the same in bytes: of an iteration */
 #define META_OPTIONS "options"             /* of the recorder */

@@ -49,7 +49,7 @@ bool meta_words_value(struct buf *ret, const struct meta *m, const char *key)
     if (is_ns && strcmp(key, META_TIME_NS) == 0)
         buf_str(ret, units_utc(s, ns));
     else if (is_ns)
-        buf_str(ret, units_scaled(s, (double)ns, "nanoseconds"));
+        buf_str(ret, units_scaled(s, (double)ns, SCALED_NS));
     else
         buf_str(ret, value);
     return true;

@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "base/text.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "model/meta.h"
 
@@ -40,6 +41,14 @@ struct measure_info {
 };
 
 extern const struct measure_info measure_infos[MEASURES];
+
+/* How its values are printed. */
+static inline enum scaled measure_scaled(enum measure m)
+{
+    static const enum scaled kinds[] = {
+        [MEASURE_NS] = SCALED_NS, [MEASURE_BYTES] = SCALED_BYTES, [MEASURE_COUNT] = SCALED_COUNT};
+    return kinds[measure_infos[m].unit];
+}
 
 /* -1 where no measure has that name. */
 int measure_find(const char *name);

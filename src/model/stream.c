@@ -356,3 +356,11 @@ void profile_add_point(struct profile *p, int counter, uint64_t time_ns, int64_t
 {
     *vec_push(&p->counters.at[counter].points) = (struct counter_point){time_ns, value};
 }
+
+void stream_clear(struct stream *s)
+{
+    s->rows.forgotten = s->rows.n = 0;
+    for (int k = 0; k < s->n_types; k++)
+        s->types[k].total = 0;
+    s->n_unfinished = 0;
+}

@@ -65,6 +65,9 @@ int stream_samples(const struct stream *s);
 /* Rows whose stack does not reach the bottom, all reasons together. */
 uint64_t stream_unfinished(const struct stream *s);
 
+/* Forget the rows and what was added up of them; the columns stay. */
+void stream_clear(struct stream *s);
+
 /* Whether any row has one. */
 static inline bool stream_has_time(const struct stream *s)
 {

@@ -10,6 +10,7 @@
  */
 #pragma once
 #include "base/text.h"
+#include "base/units.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,6 +57,12 @@ enum dimension dimension_of_unit(struct text unit);
 
 /* UNIT_* of a dimension; "" for DIM_OTHER. */
 const char *dimension_unit(enum dimension d);
+
+/* How its values are printed. */
+static inline enum scaled dimension_scaled(enum dimension d)
+{
+    return d == DIM_TIME ? SCALED_NS : d == DIM_BYTES ? SCALED_BYTES : SCALED_COUNT;
+}
 
 /* The role of a column by what the field calls it: "samples", "inuse_space", "alloc_objects". */
 enum value_role value_role_of(struct text name, enum dimension d);

@@ -1,6 +1,5 @@
 #include "page/code.h"
 
-#include "analysis/heat.h"
 #include "base/jsonread.h"
 
 struct page_function {
@@ -254,7 +253,7 @@ static void code_read_file(const void *ctx, struct annotate_file *file)
         }
 }
 
-/* The listing as it is, to be heated by one selection. */
+/* The listing as it is, for the hits of one selection. */
 static struct listing copy_listing(const struct listing *l)
 {
     struct listing r = {.self = 0};
@@ -263,22 +262,6 @@ static struct listing copy_listing(const struct listing *l)
         memcpy(r.insns.at, l->insns.at, l->insns.n * sizeof *l->insns.at);
     r.insns.n = l->insns.n;
     return r;
-}
-
-static void heat_listing(struct listing *l, struct hits *hits, const struct selection *s,
-                         const struct code_of *of)
-{
-    struct heat heat;
-    heat_build(&heat, s);
-    for (size_t i = 0; i < heat.spots.n; i++)
-        if (is_code_of(of, heat.spots.at[i].mapping))
-            listing_heat(l, heat.spots.at[i].pc, heat.spots.at[i].self);
-    heat_done(&heat);
-    hits_build(hits, s, l, is_code_of, of);
-    for (size_t i = 0; i < hits->stacks.n; i++)
-        for (size_t k = 0; k < hits->stacks.at[i].n; k++)
-            l->insns.at[hits->insns.at[hits->stacks.at[i].first + k]].total +=
-                hits->stacks.at[i].value;
 }
 
 int page_code_print(FILE *out, const struct page_code *c, const struct selection *s,
@@ -295,7 +278,7 @@ int page_code_print(FILE *out, const struct page_code *c, const struct selection
     struct code_of of = {f, s->profile};
     struct hits hits;
     struct listing l = copy_listing(&f->listing);
-    heat_listing(&l, &hits, s, &of);
+    hits_build(&hits, s, &l, is_code_of, &of);
     listing_cut(&l);
     const char *slash = strrchr(f->path.at, '/');
     struct annotate a = {

@@ -87,7 +87,7 @@ static void list_put_share(struct json *j, const struct report *r, const struct 
     json_put_str(j, what == FLAT_SELF ? "self" : "total", buf_cstr(&b));
     b.n = 0;
     if (r->time_ns > 0)
-        buf_str(&b, units_scaled(s, report_time_ns(r, share.share), UNIT_TIME));
+        buf_str(&b, units_scaled(s, report_time_ns(r, share.share), SCALED_NS));
     else
         caption_value(&b, r->profile, selection_value(r->selection), value);
     json_put_str(j, what == FLAT_SELF ? "self_time" : "total_time", buf_cstr(&b));

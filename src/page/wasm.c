@@ -106,6 +106,12 @@ const char *unpack_name(const struct unpack *u)
     return "";
 }
 
+bool unpack_is_text(const struct unpack *u)
+{
+    (void)u;
+    return false;
+}
+
 ssize_t unpack_take(struct unpack *u, struct unpack_step *s)
 {
     (void)u, (void)s;

@@ -4,6 +4,7 @@
  */
 #include "process/process_inner.h"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 /* Mappings of all processes together, about 60 MB: a file could else ask for any amount by forks.
@@ -99,6 +100,19 @@ void processes_free(struct processes *ps)
     vec_done(&ps->build_ids);
     vec_done(&ps->users);
     free(ps);
+}
+
+void processes_end_walks(struct processes *ps)
+{
+    for (size_t i = 0; i < ps->list.n; i++) {
+        space_drop(ps->list.at[i].space);
+        ps->list.at[i].space = NULL;
+    }
+    space_drop(ps->nothing);
+    unwind_files_free(ps->files);
+    ps->files = unwind_files_new();
+    ps->nothing = space_new(ps);
+    malloc_trim(0);
 }
 
 void processes_set_live(struct processes *ps)

@@ -23,6 +23,13 @@ void processes_set_live(struct processes *ps);
 void processes_move(struct processes *ps, struct profile *to);
 
 /*
+ * No more samples come. What is mapped is forgotten, and the memory of its unwind tables given
+ * back: those of a whole machine take more than all the rest, and names take as much again. Files
+ * to look up names in stay at hand.
+ */
+void processes_end_walks(struct processes *ps);
+
+/*
  * When all that is told next happened, in the clock of the rows; 0 = not known. Processes that
  * start or end get their times from it.
  */
@@ -70,6 +77,7 @@ struct process_sample {
     size_t n_kernel_pcs;
     const uint64_t *user_pcs; /* a ready chain by frame pointers, or NULL to unwind */
     size_t n_user_pcs;
+    uint16_t machine;        /* whose registers they are, as e_machine; 0: this one's */
     struct unwind_regs regs; /* for unwinding, with a copy of the stack */
     struct unwind_stack stack;
 };

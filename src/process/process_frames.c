@@ -250,6 +250,8 @@ static enum unwind_end add_user_frames(struct processes *ps, const struct proces
     bool gone = s->n_kernel_pcs && !s->stack.n;
     if (!pcs && s->regs.pc && !gone) {
         pcs = ps->pcs;
+        if (s->machine)
+            unwind_space_set_machine(as->unwind, s->machine);
         n = unwind_walk(as->unwind, &s->regs, &s->stack, ps->pcs, PROCESS_PCS_MAX, &end);
     }
     for (size_t i = 0; pcs && i < n; i++)

@@ -158,7 +158,7 @@ static char *program_of(int pid)
  * Names of files may mean others by now, or nothing to us: links in map_files lead to what is
  * mapped. They are for root.
  */
-static int allocator_search(struct allocator *a, int pid, struct err *err)
+static int allocator_search(struct allocator *a, int pid, bool *denied, struct err *err)
 {
     enum allocator_rank best = RANK_NONE;
     char maps[40], range[40];
@@ -178,6 +178,7 @@ static int allocator_search(struct allocator *a, int pid, struct err *err)
         if (rank <= best)
             continue;
         autofree char *path = mem_printf("/proc/%d/map_files/%s", pid, range);
+        *denied |= access(path, R_OK) != 0 && (errno == EPERM || errno == EACCES);
         best = take_file(a, path, name, rank, best);
     }
     return 0;
@@ -201,15 +202,21 @@ static int allocator_missing(int pid, struct err *err)
                        pid);
     return err_set(err, EXIT_ERROR,
                    "no malloc was found in the files of process %d: its allocator is linked in "
-                   "without a symbol, or kelvin may not open /proc/%d/map_files",
-                   pid, pid);
+                   "without a symbol",
+                   pid);
 }
 
 int allocator_find(struct allocator *a, int pid, struct err *err)
 {
     *a = (struct allocator){0};
-    if (allocator_search(a, pid, err) != 0)
+    bool denied = false;
+    if (allocator_search(a, pid, &denied, err) != 0)
         return -1;
+    if (!a->n && denied)
+        return err_set(err, EXIT_ERROR,
+                       "no right to follow the heap of process %d, which runs already: run as "
+                       "root, or record it from its start",
+                       pid);
     return a->n ? 0 : allocator_missing(pid, err);
 }
 

@@ -71,6 +71,7 @@ struct engine_facts {
     enum obtained obtained;
     enum dimension dimension; /* of a sample's period: DIM_TIME or DIM_COUNT */
     double rate_hz;           /* as opened, after the kernel's limits */
+    bool rate_is_most;        /* more samples cannot be had by a higher rate */
     uint64_t lost;            /* samples that found no room */
     uint64_t throttled;
     uint64_t counted;     /* total of the event in its unit, 0 = not known */

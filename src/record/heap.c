@@ -231,18 +231,30 @@ static bool has_rings(const struct heap *h, int pid)
     return false;
 }
 
-/* Bytes in memory; -1 when the process is gone. */
-static int64_t read_rss(int pid)
+/* A line of /proc/PID/status in bytes; 0 = it is not there. */
+static int64_t status_bytes(const char *status, const char *key)
 {
-    char path[40], text[64];
-    unsigned long long size, resident;
-    snprintf(path, sizeof path, "/proc/%d/statm", pid);
+    const char *at = strstr(status, key);
+    return at ? (int64_t)strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+/*
+ * What the program itself has in memory; -1 when the process is gone. What it shares with us, the
+ * table of stacks above all, is not its own: that may well be more than all of its heap.
+ */
+static int64_t read_rss(const struct heap *h, int pid)
+{
+    char path[40], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    text[n > 0 ? n : 0] = '\0';
-    if (sscanf(text, "%llu %llu", &size, &resident) != 2)
+    if (n <= 0)
         return -1;
-    return (int64_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE));
+    text[n] = '\0';
+    int64_t ours = shared_used_bytes(&h->rings.memory) + shared_used_bytes(&h->stacks.trie) +
+                   shared_used_bytes(&h->stacks.images.memory);
+    int64_t shared = status_bytes(text, "\nRssShmem:");
+    return status_bytes(text, "\nVmRSS:") - (ours < shared ? ours : shared);
 }
 
 static void add_rss(struct heap *h, struct heap_program *p, uint64_t now_ns, int64_t bytes)
@@ -268,7 +280,7 @@ static void census(struct heap *h)
         struct heap_program *p = &h->programs.at[i];
         if (p->over)
             continue;
-        int64_t rss = read_rss(p->pid);
+        int64_t rss = read_rss(h, p->pid);
         if (rss < 0 && !h->probes && !has_rings(h, p->pid))
             heap_program_end(h, p);
         else if (rss >= 0 && p->censuses++) /* by the second the engine has heard of it */
@@ -337,6 +349,8 @@ void heap_stop(struct heap *h, uint64_t end_ns)
     describe_stacks(h);
     tell_frees(h, META_UNKNOWN_FREES, h->facts.unknown);
     tell_frees(h, META_MISSED_FREES, h->facts.doubled);
+    if (h->facts.programs && !h->facts.other_malloc)
+        meta_set_str(&h->opts.profile->meta, META_HEAP_MALLOC, "glibc");
     if (h->facts.scoped)
         meta_set_str(&h->opts.profile->meta, META_HEAP_SCOPED, "1");
     h->stopped = true;

@@ -58,10 +58,28 @@ struct heap_program *heap_program_of(struct heap *h, struct heap_ring *ring)
 
 /* --- what is mapped --- */
 
+static bool maps_have(struct text maps, const char *part)
+{
+    return maps.n && memmem(maps.at, maps.n, part, strlen(part));
+}
+
+/* The allocator is glibc's unless a library brings another one. */
+static bool is_glibc_malloc(struct text maps)
+{
+    static const char *const others[] = {"/libjemalloc", "/libtcmalloc", "/libmimalloc",
+                                         "/libhoard",    "/libsnmalloc", "/libscudo",
+                                         "/librpmalloc", "/libasan",     "/libtsan"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (maps_have(maps, others[i]))
+            return false;
+    return maps_have(maps, "/libc.so.6") || maps_have(maps, "/libc-2.");
+}
+
 static void take_maps(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
     if (rec->words < STACKWALK_MAPS_WORDS)
         return;
+    h->facts.other_malloc |= !is_glibc_malloc(stackwalk_maps_text(rec));
     if (rec->kind == STACKWALK_START) {
         h->facts.programs++;
         program_new(h, ring->pid);
@@ -149,8 +167,9 @@ void heap_take_block(struct heap *h, struct heap_ring *ring, const struct heap_b
 {
     struct heap_block old, new = *block;
     struct heap_program *p = heap_program_of(h, ring);
-    ring->realloc_pending = false;
     new.size_bytes &= HEAP_POINTER_MASK;
+    bool grown = ring->realloc_pending && ring->pending.size_bytes < new.size_bytes;
+    ring->realloc_pending = false;
     if (!(new.address &HEAP_POINTER_MASK))
         return;
     if (h->n_live >= h->opts.blocks_max) {
@@ -164,6 +183,8 @@ void heap_take_block(struct heap *h, struct heap_ring *ring, const struct heap_b
         tell_freed(h, ring, &old, false);
     }
     heap_tally_alloc(&h->tally, new.site, new.size_bytes);
+    if (grown)
+        heap_tally_grown(&h->tally, new.site, new.size_bytes);
 }
 
 static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, uint64_t address,
@@ -271,7 +292,7 @@ uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *re
 enum { CLOSE_TICKS = 512 };
 
 /*
- * Programs with one thread read the clock only now and then where records come close together.
+ * Threads read the clock only now and then where records come close together (lib/heap_owner.h).
  * Records in between are as far apart as they were before, which is enough for lifetimes.
  */
 void heap_take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)

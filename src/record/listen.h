@@ -9,9 +9,9 @@
  * first byte to its last. An answer is made at most every LISTEN_FRESH_NS, however many ask.
  *
  * Only addresses of this machine itself are listened to, unless there is a token, which each
- * request must then bear. A name in a request's Host line that is not this machine's address is
- * refused: a page in a browser could have itself sent here by a name server of its own. So is a
- * request whose Origin line names another page than ours.
+ * request must then bear. Otherwise a request needs a Host line, and a name there that is not this
+ * machine's address is refused: a page in a browser could have itself sent here by a name server of
+ * its own. So is a request whose Origin line names another page than ours.
  */
 #pragma once
 #include "base/buf.h"

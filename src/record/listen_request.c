@@ -191,6 +191,8 @@ struct listen_request listen_parse(struct text in, const struct listen_opts *o)
     }
     if (!is_known)
         return (struct listen_request){.status = 401};
+    if (!o->token && !host.n && r.status == 200)
+        return (struct listen_request){.status = 400};
     if (!o->token && origin.n && !origin_is_ours(origin, host))
         return (struct listen_request){.status = 403};
     if (r.page)

@@ -103,11 +103,11 @@ static void put_live_row(FILE *out, const struct recorder *r, const struct scope
 {
     char n[6][UNITS_MAX];
     fprintf(out, "%14s %10s %10s %10s %10s %10s", units_count(n[0], s->calls),
-            units_scaled(n[1], (double)s->total_ns, UNIT_TIME),
-            units_scaled(n[2], (double)live_quantile_ns(s, 0.5), UNIT_TIME),
-            units_scaled(n[3], (double)live_quantile_ns(s, 0.9), UNIT_TIME),
-            units_scaled(n[4], (double)live_quantile_ns(s, 0.99), UNIT_TIME),
-            units_scaled(n[5], (double)s->max_ns, UNIT_TIME));
+            units_scaled(n[1], (double)s->total_ns, SCALED_NS),
+            units_scaled(n[2], (double)live_quantile_ns(s, 0.5), SCALED_NS),
+            units_scaled(n[3], (double)live_quantile_ns(s, 0.9), SCALED_NS),
+            units_scaled(n[4], (double)live_quantile_ns(s, 0.99), SCALED_NS),
+            units_scaled(n[5], (double)s->max_ns, SCALED_NS));
     put_live_name(out, profile_str(r->profile, s->name));
 }
 
@@ -134,7 +134,7 @@ static void put_live_workers(FILE *out, const struct recorder *r)
         char n[WORKER_STATES][UNITS_MAX];
         fprintf(out, "%14s", worker_state_names[w->now]);
         for (int k = 0; k < WORKER_STATES; k++)
-            fprintf(out, " %10s", units_scaled(n[k], (double)w->ns[k], UNIT_TIME));
+            fprintf(out, " %10s", units_scaled(n[k], (double)w->ns[k], SCALED_NS));
         put_live_name(out, text_of(w->name));
     }
 }

@@ -1,5 +1,6 @@
 /*
- * perf.c - the engine `perf`: samples by perf_event_open(2).
+ * perf.c - the engine `perf`: samples by perf_event_open(2). What comes out of the rings is taken
+ * in perf_records.c.
  *
  * A sample carries the kernel's call chain, the user's registers and a copy of the stack, which is
  * unwound at once from the ring. The rings of all CPUs are merged by time, so that a mapping is
@@ -7,14 +8,7 @@
  */
 #include "base/clock.h"
 #include "model/meta.h"
-#include "record/engine.h"
-#include "record/perfevents.h"
-#include "record/perfmerge.h"
-#include "record/perfsample.h"
-#include "record/perfswitch.h"
-#include "record/perfthin.h"
-#include "record/stackfit.h"
-#include "record/stackhole.h"
+#include "record/perf_inner.h"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -31,46 +25,13 @@ enum { PART_BYTES = 16384 };
 
 /*
  * The same at each context switch, of which there may be very many. Nearly all programs wait near
- * the root of their stack: 4 KiB will do, and cost a fifth less than 16. Where more than one stack
- * in SWITCH_CUTS is cut, the most is copied from then on.
+ * the root of their stack: 4 KiB will do, and cost a fifth less than 16. Where too many stacks are
+ * cut, the most is copied from then on (perf_records.c).
  */
-enum { SWITCH_STACK_BYTES = 16384, SWITCH_STACK_FIRST = 4096, SWITCH_CUTS = 100 };
+enum { SWITCH_STACK_BYTES = 16384, SWITCH_STACK_FIRST = 4096 };
 
 /* Room in the rings is for so many switches in a second on a CPU. */
 enum { SWITCHES_HZ = 8000 };
-
-/* A thread said that it ends, which takes a while yet: since Linux 6.16 its memory goes after that.
- */
-struct ending {
-    int pid, tid;
-    uint64_t time_ns;
-};
-
-struct perf_run {
-    struct engine_opts opts;
-    struct engine_sink to;
-    struct perfattr attrs[PERFEVENTS_MAX]; /* behind those asked for: stacks of switches, wakeups */
-    size_t n_events;
-    struct perfswitch switches;
-    struct perfthin thin;
-    uint64_t n_switches, n_cut; /* stacks of switches; those that were cut */
-    bool clocks;                /* one of them is a clock */
-    struct perfevents events;
-    struct perffilter filter;
-    bool filtered; /* clocks are of CPUs, and the filter says which samples are the program's */
-    struct engine_facts facts[ENGINE_EVENTS_MAX];
-    struct stackfit fit;
-    VEC(struct ending) endings; /* from first_ending on, oldest first */
-    size_t first_ending;
-    uint64_t samples;
-    int timer_fd; /* wakes the recorder for a turn, or to see early that stacks are cut */
-    /* turns */
-    bool turned;
-    uint64_t turn_end_ns, next_turn_ns, next_turn_samples;
-    uint64_t random;    /* state of the generator for them */
-    uint64_t lost_told; /* by records; the events themselves may know of more */
-    uint64_t kernel_pcs[PERFSAMPLE_PCS_MAX];
-};
 
 static struct perfattr_opts attr_opts(const struct engine_opts *o, size_t event, double rate_hz)
 {
@@ -116,6 +77,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct perf_run *r, c
 static double limited_rate(struct perf_run *r)
 {
     long limit = perfattr_sysctl("perf_event_max_sample_rate");
+    r->rate_is_most = limit > 0 && r->opts.rate_hz >= (double)limit;
     if (limit <= 0 || r->opts.rate_hz <= (double)limit)
         return r->opts.rate_hz;
     add_note(r, "the rate is %ld Hz, kernel.perf_event_max_sample_rate", limit);
@@ -134,6 +96,7 @@ static int open_event(struct perf_run *r, size_t i, double rate_hz, struct err *
     f->dimension = a->clock ? DIM_TIME : DIM_COUNT;
     f->uneven = a->attr.freq; /* then the kernel changes the period as it goes */
     f->rate_hz = a->attr.freq || a->clock ? rate_hz : 0;
+    f->rate_is_most = r->rate_is_most;
     r->clocks = r->clocks || a->clock;
     return 0;
 }
@@ -297,254 +260,6 @@ static int perf_attach(void *run, int pid, struct err *err)
     return 0;
 }
 
-/* --- records --- */
-
-/*
- * Learn from a sample how much of the stacks must be copied. Where the kernel found no more than a
- * part to copy, more would not help.
- */
-static void learn_fit(struct perf_run *r, const struct engine_sample *s, uint64_t copied,
-                      enum unwind_end end)
-{
-    size_t part = r->events.part_bytes;
-    struct process_sample at = s->at;
-    if (copied < part) {
-        if (r->fit.part || stackfit_asks(&r->fit))
-            stackfit_add(&r->fit, true);
-    } else if (copied == part) {
-        stackfit_add(&r->fit, end != UNWIND_STACK_CUT);
-    } else if (stackfit_asks(&r->fit)) {
-        at.stack.n = part;
-        at.stack.ends = false;
-        stackfit_add(&r->fit, processes_walk(r->to.processes, &at) != UNWIND_STACK_CUT);
-    }
-}
-
-static void read_sample(struct perf_run *r, const struct perf_event_header *h,
-                        struct perfsample *ret)
-{
-    uint32_t event = perfevents_event(&r->events, perfsample_id(h));
-    perfsample_read(ret, h, &r->attrs[event].attr, r->kernel_pcs);
-    ret->s.event = event;
-    ret->s.period /= perfevents_clocks(&r->events, event);
-}
-
-static void learn_end(const struct perf_run *r, const struct engine_sample *s, enum unwind_end end)
-{
-    if (end == UNWIND_ABSENT)
-        stackhole_fill(s->at.pid, &s->at.stack, r->events.stack_bytes);
-}
-
-static void learn_switch(struct perf_run *r, enum unwind_end end)
-{
-    r->n_switches++;
-    r->n_cut += end == UNWIND_STACK_CUT;
-    if (r->n_cut && r->n_cut * SWITCH_CUTS > r->n_switches && r->n_switches >= SWITCH_CUTS / 4)
-        perfevents_grow(&r->events);
-}
-
-/* Whether a sample is to be kept: idle CPUs and others' processes are not. */
-static bool is_wanted(struct perf_run *r, const struct engine_sample *s)
-{
-    const struct engine_machine *m = r->opts.machine;
-    if (!m)
-        return !r->filtered || !r->attrs[s->event].clock ||
-               perffilter_take(&r->filter, s->at.pid, s->at.tid);
-    if (s->at.pid == 0 && !s->at.regs.pc &&
-        (!m->tick || m->tick(m->tick_arg, s->at.kernel_pcs, s->at.n_kernel_pcs) == TICK_IDLE))
-        return false;
-    return processes_wants(r->to.processes, s->at.pid);
-}
-
-static void perf_take_sample(struct perf_run *r, const struct perf_event_header *h)
-{
-    struct perfsample whole;
-    read_sample(r, h, &whole);
-    struct engine_sample s = whole.s;
-    if (s.event == r->n_events) {
-        enum unwind_end end = perfswitch_leave(&r->switches, &s);
-        learn_end(r, &s, end);
-        learn_switch(r, end);
-        return;
-    }
-    if (s.event > r->n_events) {
-        perfswitch_wake(&r->switches, &s, whole.raw, whole.n_raw);
-        return;
-    }
-    if (!is_wanted(r, &s))
-        return;
-    enum unwind_end end = r->to.sample(r->to.to, &s);
-    learn_end(r, &s, end);
-    r->samples++;
-    r->facts[s.event].sampled += s.period;
-    if (r->attrs[s.event].clock)
-        r->facts[s.event].sampled_ns += s.period;
-    if (r->events.part_bytes && s.at.stack.n)
-        learn_fit(r, &s, s.at.stack.n, end);
-}
-
-struct mmap2_body {
-    uint32_t pid, tid;
-    uint64_t start, bytes, offset;
-    uint8_t build_id_bytes, unused[3], build_id[20]; /* or the numbers of the file */
-    uint32_t prot, flags;
-    char path[];
-};
-
-static void take_mmap2(struct perf_run *r, const struct perf_event_header *h)
-{
-    const struct mmap2_body *b = (const void *)(h + 1);
-    bool has_id = h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
-    processes_mmap(r->to.processes, &(struct process_map){
-                                        .pid = (int)b->pid,
-                                        .start = b->start,
-                                        .end = b->start + b->bytes,
-                                        .offset = b->offset,
-                                        .path = b->path,
-                                        .build_id = has_id ? b->build_id : NULL,
-                                        .build_id_bytes = b->build_id_bytes,
-                                    });
-}
-
-/* --- ends --- */
-
-/* Nobody else gets the number of a thread so soon. */
-#define ENDING_NS UINT64_C(2000000000)
-
-static void end_thread(struct perf_run *r, struct ending *e)
-{
-    if (e->tid < 0)
-        return;
-    processes_exit(r->to.processes, e->pid, e->tid);
-    if (r->filtered)
-        perffilter_remove(&r->filter, e->tid);
-    e->tid = -1;
-}
-
-/* Those that ended long before AT_NS, and TID, whose number is another's from now on. */
-static void settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
-{
-    for (; r->first_ending < r->endings.n &&
-           r->endings.at[r->first_ending].time_ns + ENDING_NS < at_ns;
-         r->first_ending++)
-        end_thread(r, &r->endings.at[r->first_ending]);
-    for (size_t i = r->first_ending; tid >= 0 && i < r->endings.n; i++)
-        if (r->endings.at[i].tid == tid)
-            end_thread(r, &r->endings.at[i]);
-    if (r->first_ending &&
-        r->first_ending >= r->endings.n - r->first_ending) { /* most are settled */
-        r->endings.n -= r->first_ending;
-        memmove(r->endings.at, r->endings.at + r->first_ending,
-                r->endings.n * sizeof *r->endings.at);
-        r->first_ending = 0;
-    }
-}
-
-/* A clock of a thread ends with it, one of a CPU sees the rest. */
-static void take_exit_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
-{
-    perfswitch_exit(&r->switches, (int)ids[2], at_ns);
-    if (r->filtered || r->opts.machine)
-        *vec_push(&r->endings) = (struct ending){(int)ids[0], (int)ids[2], at_ns};
-    else
-        processes_exit(r->to.processes, (int)ids[0], (int)ids[2]);
-}
-
-/* --- all of them --- */
-
-/* Whoever calls exec takes the number of its process's first thread. */
-static void take_comm_record(struct perf_run *r, const struct perf_event_header *h, uint64_t at_ns)
-{
-    const uint32_t *w = (const void *)(h + 1);
-    bool exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
-    if (exec)
-        settle_endings(r, 0, (int)w[1]);
-    processes_comm(r->to.processes, (int)w[0], (int)w[1], (const char *)(w + 2), exec);
-    if (r->filtered && exec)
-        perffilter_add(&r->filter, (int)w[0], (int)w[1]);
-    if (exec)
-        perfswitch_exec(&r->switches, (int)w[0], (int)w[1], at_ns);
-}
-
-static void take_fork_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
-{
-    settle_endings(r, 0, (int)ids[2]);
-    processes_fork(r->to.processes, (int)ids[0], (int)ids[2], (int)ids[1], (int)ids[3]);
-    if (r->filtered)
-        perffilter_add(&r->filter, (int)ids[0], (int)ids[2]);
-    perfswitch_fork(&r->switches, (int)ids[0], (int)ids[2], at_ns);
-}
-
-static void take_lost(struct perf_run *r, uint64_t n)
-{
-    r->lost_told += n;
-    perfswitch_lose(&r->switches, n);
-}
-
-/*
- * Records of births, names and maps begin with the number of a process. It is 0 for all that run
- * outside of our PID namespace, as it is for the idle task, which has no such records.
- */
-static bool is_of_outside(const struct perf_event_header *h)
-{
-    bool of_process = h->type == PERF_RECORD_MMAP2 || h->type == PERF_RECORD_COMM ||
-                      h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT;
-    return of_process && *(const uint32_t *)(h + 1) == 0;
-}
-
-static void take_record(struct perf_run *r, const struct perf_event_header *h, uint64_t at_ns)
-{
-    const uint32_t *w = (const void *)(h + 1);
-    if (is_of_outside(h))
-        return;
-    switch (h->type) {
-    case PERF_RECORD_SAMPLE:
-        perf_take_sample(r, h);
-        break;
-    case PERF_RECORD_MMAP2:
-        take_mmap2(r, h);
-        break;
-    case PERF_RECORD_COMM: /* pid tid comm */
-        take_comm_record(r, h, at_ns);
-        break;
-    case PERF_RECORD_FORK: /* pid ppid tid ptid */
-        take_fork_record(r, w, at_ns);
-        break;
-    case PERF_RECORD_EXIT:
-        take_exit_record(r, w, at_ns);
-        break;
-    case PERF_RECORD_LOST: /* id lost */
-        take_lost(r, ((const uint64_t *)w)[1]);
-        break;
-    case PERF_RECORD_LOST_SAMPLES:
-        take_lost(r, ((const uint64_t *)w)[0]);
-        break;
-    case PERF_RECORD_SWITCH:
-    case PERF_RECORD_SWITCH_CPU_WIDE:
-        perfswitch_take(&r->switches, h, at_ns);
-        break;
-    case PERF_RECORD_THROTTLE:
-        r->facts[0].throttled++;
-        break;
-    }
-}
-
-/* Take all records older than UNTIL_NS, in the order of time. */
-static void take_until(struct perf_run *r, uint64_t until_ns)
-{
-    struct perfevents *e = &r->events;
-    for (size_t i = 0; i < e->rings.n; i++)
-        perfring_look(&e->rings.at[i]);
-    for (struct perfring *next; (next = perfmerge_next(e->rings.at, e->rings.n, until_ns));
-         perfring_release(next)) {
-        uint64_t at_ns = perfring_time(next);
-        settle_endings(r, at_ns, -1);
-        take_record(r, perfring_get(next), at_ns);
-    }
-    if (r->lost_told > r->facts[0].lost)
-        r->facts[0].lost = r->lost_told;
-}
-
 /* --- turns --- */
 
 /*
@@ -632,7 +347,7 @@ static int perf_poll(void *run, struct err *err)
     (void)err;
     while (read(r->timer_fd, &ignored, sizeof ignored) > 0)
         continue;
-    take_until(r, clock_monotonic_ns() - LATE_NS);
+    perf_take_until(r, clock_monotonic_ns() - LATE_NS);
     perf_take_turn(r);
     take_turns_with_stacks(r);
     if (r->samples > before && !r->turned)
@@ -708,8 +423,8 @@ static void perf_stop(void *run)
     struct perf_run *r = run;
     uint64_t end_ns = clock_monotonic_ns();
     perfevents_disable(&r->events);
-    take_until(r, UINT64_MAX);
-    settle_endings(r, UINT64_MAX, -1);
+    perf_take_until(r, UINT64_MAX);
+    perf_settle_endings(r, UINT64_MAX, -1);
     read_counts(r);
     perfswitch_stop(&r->switches, end_ns);
     perfevents_close(&r->events);

@@ -17,7 +17,7 @@
 enum { HEAP_POLL_MS = 4 };
 
 /* So many spans in memory are written before it is time to. */
-enum { SPANS_MAX = 1 << 19 };
+enum { SPANS_MAX = 1 << 16 };
 
 /* What a collector has not taken by then is given up. */
 #define SEND_END_S 5.0
@@ -150,15 +150,6 @@ int recorder_publish(struct recorder *r, struct err *err)
 
 /* --- the next file --- */
 
-/* A stream that has nothing in it yet. */
-static void clear_stream(struct stream *s)
-{
-    s->rows.forgotten = s->rows.n = 0;
-    for (int k = 0; k < s->n_types; k++)
-        s->types[k].total = 0;
-    s->n_unfinished = 0;
-}
-
 static void start_over(struct recorder *r, size_t i)
 {
     struct recorder_event *e = &r->events[i];
@@ -168,9 +159,16 @@ static void start_over(struct recorder *r, size_t i)
                                  .samples_before = e->samples_before + e->samples};
 }
 
+/* Whether there is more than the engine that knows ids of the profile: what programs say of
+ * themselves, and waits that last. */
+static bool recorder_ids_are_held(const struct recorder *r)
+{
+    return r->opts.command || r->send || r->waits || (r->scopes && scopes_are_used(r->scopes));
+}
+
 /*
- * Where nothing inside the program knows ids of the profile, the next file has one of its own: what
- * was called long ago is then neither in memory nor in every file.
+ * Where nothing knows ids of the profile, the next file has one of its own: what was called long
+ * ago is then neither in memory nor in every file.
  */
 static void begin_profile(struct recorder *r)
 {
@@ -180,6 +178,8 @@ static void begin_profile(struct recorder *r)
     processes_move(r->processes, r->profile);
     for (size_t i = 0; i < r->n_events; i++)
         recorder_add_stream(r, i);
+    if (r->scopes)
+        scopes_move(r->scopes, r->profile);
     profile_free(old);
 }
 
@@ -190,12 +190,15 @@ static void start_all_over(struct recorder *r)
     r->earlier_lost += r->facts->lost - r->events[0].lost_before + r->events[0].refused;
     for (size_t i = 0; i < r->n_events; i++)
         start_over(r, i);
-    if (!r->opts.command)
+    bool held = recorder_ids_are_held(r);
+    if (!held)
         begin_profile(r);
-    for (size_t i = 0; r->opts.command && i < r->n_events; i++)
-        clear_stream(profile_stream(r->profile, r->events[i].stream));
+    for (size_t i = 0; held && i < r->n_events; i++)
+        stream_clear(profile_stream(r->profile, r->events[i].stream));
     if (r->scopes)
         scopes_start_over(r->scopes);
+    if (r->waits)
+        waits_start_over(r->waits);
     r->kernel_samples = r->saved_samples = 0;
     r->start_ns = r->end_ns;
     if (r->opts.engine.machine)

@@ -68,6 +68,12 @@ void shared_close(struct shared *m)
     *m = (struct shared){.fd = -1};
 }
 
+int64_t shared_used_bytes(const struct shared *m)
+{
+    struct stat st;
+    return m->at && fstat(m->fd, &st) == 0 ? (int64_t)st.st_blocks * 512 : 0;
+}
+
 int rings_open(struct rings *r, const struct rings_opts *o, struct err *err)
 {
     uint64_t size_bytes = channel_size(o->n_rings, o->ring_bytes);

@@ -40,6 +40,9 @@ struct shared {
 int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct err *err);
 void shared_close(struct shared *m);
 
+/* How much of it was ever touched. */
+int64_t shared_used_bytes(const struct shared *m);
+
 /* What errno says of memory that could not be had. Always returns -1. */
 int shared_fail(struct err *err);
 

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <sys/socket.h>
 
 /* The variable that include/kelvin.h looks at. */
@@ -177,6 +178,17 @@ size_t scopes_waiting(const struct scopes *s)
     return s->stream < 0 ? 0 : profile_stream(s->opts.profile, s->stream)->rows.n;
 }
 
+bool scopes_are_used(const struct scopes *s)
+{
+    return s->seen;
+}
+
+void scopes_move(struct scopes *s, struct profile *p)
+{
+    assert(!s->seen);
+    s->opts.profile = p;
+}
+
 /* --- the end --- */
 
 void scopes_describe(struct scopes *s)
@@ -233,7 +245,7 @@ static void note_trouble(struct scopes *s)
         if (list[i].n)
             buf_printf(&b, "%s%llu %s", b.n ? ", " : "", (unsigned long long)list[i].n,
                        list[i].n == 1 ? list[i].one : list[i].many);
-    if (s->ticks.off_ns > OFF_MAX_NS)
+    if (s->seen && s->ticks.off_ns > OFF_MAX_NS)
         buf_printf(&b, "%sthe processor's counter and the clock differed by up to %.1f ms",
                    b.n ? ", " : "", s->ticks.off_ns / 1e6);
     if (b.n)

@@ -43,6 +43,7 @@ struct scopes_opts {
 struct scopes_facts {
     uint64_t threads; /* that told something */
     uint64_t spans, events, counts;
+    uint64_t functions;  /* that are scopes because all were asked for, by thread and caller */
     uint64_t lost;       /* records that found no room */
     uint64_t ringless;   /* threads that found no ring */
     uint64_t abandoned;  /* scopes that never ended */
@@ -76,6 +77,12 @@ int scopes_poll_ms(const struct scopes *s);
 
 /* Spans that wait in memory to be written. */
 size_t scopes_waiting(const struct scopes *s);
+
+/* Whether any program used scopes: from then on ids of the profile are kept here. */
+bool scopes_are_used(const struct scopes *s);
+
+/* Go on in another profile; only where none was used yet. */
+void scopes_move(struct scopes *s, struct profile *p);
 
 /* Say in the profile what was lost. */
 void scopes_describe(struct scopes *s);

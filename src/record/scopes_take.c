@@ -53,6 +53,7 @@ static void take_path_at(struct scopes *s, struct scopes_ring *ring, const struc
         s->facts.bad++;
         return;
     }
+    s->facts.functions++;
     snprintf(text, sizeof text, "[%llx]", (unsigned long long)rec->payload[1]);
     struct frame_id frame = processes_frame(s->opts.processes, ring->pid, rec->payload[1]);
     if (!profile_frame(p, frame)->mapping.i && !ring->scanned) {

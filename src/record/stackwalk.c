@@ -56,7 +56,7 @@ const char *stackwalk_end_name(enum stackwalk_end end)
 
 /* --- what is mapped --- */
 
-static struct text maps_of(const struct record *rec)
+struct text stackwalk_maps_text(const struct record *rec)
 {
     size_t room = (size_t)(rec->words - 4) * 8, n = rec->payload[2];
     return (struct text){(const char *)&rec->payload[3], n < room ? n : room};
@@ -68,7 +68,7 @@ void stackwalk_take_maps(struct stackwalk *s, int pid, const struct record *rec)
         return;
     /* Again from the start: what lies elsewhere now must not stay. */
     processes_comm(s->spaces, pid, pid, "", true);
-    processes_maps(s->spaces, pid, maps_of(rec));
+    processes_maps(s->spaces, pid, stackwalk_maps_text(rec));
     stackwalk_images_answer(&s->images, s->spaces, pid, rec->payload[1]);
 }
 

@@ -28,6 +28,9 @@ void stackwalk_close(struct stackwalk *s);
 
 /* A process has told what it has mapped: answer. The caller wakes its rings. */
 void stackwalk_take_maps(struct stackwalk *s, int pid, const struct record *rec);
+
+/* The lines of /proc/PID/maps in such a record, of at least STACKWALK_MAPS_WORDS words. */
+struct text stackwalk_maps_text(const struct record *rec);
 void stackwalk_take_fork(struct stackwalk *s, int pid, const struct record *rec);
 
 /* The stack of a node; nodes of processes that are gone stay what they were. */

@@ -47,6 +47,11 @@ const struct waits_facts *waits_facts(const struct waits *w)
     return &w->facts;
 }
 
+uint64_t waits_unknown_ends(const struct waits *w)
+{
+    return w->facts.unknown_ends - w->before.unknown_ends;
+}
+
 /* --- threads --- */
 
 static struct waiter *waiter_find(struct waits *w, int tid)
@@ -300,13 +305,23 @@ void waits_flush(struct waits *w)
     for (int i = 0; i < 3 && streams[i] >= 0; i++) {
         struct stream *s = profile_stream(w->profile, streams[i]);
         s->lost_known = s->unfinished_known = true;
-        s->lost = w->facts.lost;
+        s->lost = w->facts.lost - w->before.lost;
     }
-    profile_stream(w->profile, w->streams.waits)->guessed = w->facts.ends[UNWIND_GUESSED];
+    const uint64_t *ends = w->facts.ends, *before = w->before.ends;
+    profile_stream(w->profile, w->streams.waits)->guessed =
+        ends[UNWIND_GUESSED] - before[UNWIND_GUESSED];
     for (int k = 0; k < UNWIND_ENDS; k++)
-        if (w->facts.ends[k] && !unwind_end_is_bottom((enum unwind_end)k))
+        if (ends[k] > before[k] && !unwind_end_is_bottom((enum unwind_end)k))
             profile_set_unfinished(w->profile, w->streams.waits,
-                                   unwind_end_name((enum unwind_end)k), w->facts.ends[k]);
+                                   unwind_end_name((enum unwind_end)k), ends[k] - before[k]);
+}
+
+void waits_start_over(struct waits *w)
+{
+    const int streams[] = {w->streams.waits, w->streams.states, w->streams.wakes};
+    for (int i = 0; i < 3 && streams[i] >= 0; i++)
+        stream_clear(profile_stream(w->profile, streams[i]));
+    w->before = w->facts;
 }
 
 void waits_stop(struct waits *w, uint64_t end_ns)

@@ -104,7 +104,16 @@ void waits_set_lost(struct waits *w, uint64_t n);
 /* Write the states of threads up to the last change of each. */
 void waits_flush(struct waits *w);
 
+/*
+ * The next file begins, after a flush: its rows and counts are its own. A wait that lasts belongs
+ * to the file in which it ends.
+ */
+void waits_start_over(struct waits *w);
+
 /* Recording ends: close what is open. */
 void waits_stop(struct waits *w, uint64_t end_ns);
 
 const struct waits_facts *waits_facts(const struct waits *w);
+
+/* Of the present file. */
+uint64_t waits_unknown_ends(const struct waits *w);

@@ -56,6 +56,7 @@ struct waits {
     struct profile *profile;
     struct waitstream streams;
     struct waits_facts facts;
+    struct waits_facts before; /* those of earlier files among them */
     bool expects_wakes;
     struct stack_id no_stack, birth;
     struct attrs_id parts[WAIT_PARTS];

@@ -62,6 +62,9 @@ static int import_choose(struct import *im, const char *name, const struct sourc
     *ret = recognise(head, whole);
     if (*ret)
         return 0;
+    if (head.n >= 4 && memcmp(head.at, "\177ELF", 4) == 0)
+        return err_set(err, EXIT_INPUT,
+                       "%s: a program or library, not a profile: 'kelvin record' makes one", name);
     return err_set_hint(
         err, EXIT_INPUT, HINT_FORMAT,
         "%s: not a profile in any format known to kelvin (looked at the first %zu bytes)", name,
@@ -81,7 +84,8 @@ static void import_label(struct import *im, const char *name)
 static int check_not_empty(struct import *im, const char *name, const struct source *source,
                            struct err *err)
 {
-    if (profile_count_rows(im->profile))
+    bool empty_too = im->opts.empty_too && source == &source_kelvin && im->profile->streams.n;
+    if (profile_count_rows(im->profile) || empty_too)
         return 0;
     if (im->skipped)
         return err_set(err, EXIT_INPUT, "%s: no stack could be read as %s; %s", name, source->title,
@@ -149,9 +153,11 @@ int import_file(struct import *im, const char *path, const struct import_opts *o
     struct import_opts own = *opts;
     own.folder = inside ? path : NULL;
     if (inside && access(inside, F_OK) != 0)
-        return err_set(err, EXIT_ERROR,
-                       "'%s' is a directory, and not one of perf record: it has no file 'data'",
-                       path);
+        return err_set(
+            err, EXIT_ERROR,
+            "'%s' is a directory, but neither a folder of continuous recordings nor one of "
+            "perf record, which has a file 'data'",
+            path);
     if ((inside ? reader_open_file(&in, inside, err) : reader_open(&in, path, err)) != 0)
         return -1;
     int rc = import_reader(im, &in, name, &own, ret, err);

@@ -29,6 +29,7 @@ struct import_opts {
     bool bare_addresses; /* keep the addresses of frames without a name, in any case */
     bool names_only;     /* but only to name them, so not where the format leaves no hope of that */
     bool strict;         /* the first flaw in the input is an error */
+    bool empty_too;      /* of our own recordings also those in which nothing was seen */
     struct recording_sink rows; /* of our own recordings: see wire/recording.h */
     const char *folder; /* set by import_file(): PATH is a folder, of which its "data" is read */
 };
@@ -70,8 +71,8 @@ extern const struct source *const import_sources[];
 
 /*
  * Read PATH ("-" = standard input, a folder = what perf record --threads writes). Fails on unknown
- * formats, damage, and inputs without a single sample. Free the result with profile_free(); call
- * import_done() in any case.
+ * formats, damage, and inputs without a single sample (but see empty_too). Free the result with
+ * profile_free(); call import_done() in any case.
  */
 int import_file(struct import *im, const char *path, const struct import_opts *opts,
                 struct profile **ret, struct err *err);

@@ -39,16 +39,34 @@ struct mmap_body {
     uint32_t prot;
 };
 
+/*
+ * WHO is a build-id where the record says so: its size, three zeros, up to 20 bytes. Linux 6.18
+ * says so of records without one, too, while another recorder on the machine asks for build-ids.
+ * Such a record has the file's device and inode:
+ *
+ *     u8 size     u8 0     u16 0      u8 build_id[20]
+ *     u32 major                       u32 minor, u64 inode, u64 generation
+ *
+ * A minor number is small, so the bytes behind its first are zeros: of 16 million build-ids one has
+ * the same, and is done without.
+ */
+static bool has_build_id(const uint8_t *who)
+{
+    static const uint8_t zeros[3];
+    return who[0] > 0 && who[0] <= 20 && memcmp(who + 1, zeros, 3) == 0 &&
+           memcmp(who + 5, zeros, 3) != 0;
+}
+
 /* The part of MMAP2 that MMAP does not have: who the file is, and what may be done with it. */
 static void take_mmap2_part(struct cursor *c, uint16_t misc, struct mmap_body *b)
 {
     struct text who = cursor_bytes(c, 24);
     b->prot = perfdata_take_half(c);
     perfdata_take_half(c); /* flags */
-    if (who.n && misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-        uint8_t n = (uint8_t)who.at[0];
-        b->build_id_bytes = n < 20 ? n : 20;
-        b->build_id = (const uint8_t *)who.at + 4;
+    const uint8_t *id = (const uint8_t *)who.at;
+    if (who.n && misc & PERF_RECORD_MISC_MMAP_BUILD_ID && has_build_id(id)) {
+        b->build_id_bytes = id[0];
+        b->build_id = id + 4;
     }
 }
 
@@ -161,8 +179,9 @@ static bool set_regs(const struct perfdata_event *e, const struct perfdata_sampl
     if (!(e->attr.sample_type & PERF_SAMPLE_STACK_USER) || !s->regs || !mask)
         return false;
     memcpy(values, s->regs, 8 * (size_t)__builtin_popcountll(mask));
+    ps->machine = unwind_machine_of_mask(mask);
     if (s->regs_abi != PERF_SAMPLE_REGS_ABI_64 ||
-        !unwind_regs_from_mask(0, mask, values, &ps->regs))
+        !unwind_regs_from_mask(ps->machine, mask, values, &ps->regs))
         return false;
     ps->stack = (struct unwind_stack){ps->regs.sp, (const uint8_t *)s->stack.at, s->stack.n, false};
     return true;

@@ -78,7 +78,7 @@ static void read_memory(struct perfdata_features *f, struct text body)
     char text[UNITS_MAX];
     if (!c.bad)
         meta_set_str(&f->im->profile->meta, META_MEMORY,
-                     units_scaled(text, (double)kilobytes * 1024, "bytes"));
+                     units_scaled(text, (double)kilobytes * 1024, SCALED_BYTES));
 }
 
 /* version u32 | clock id u32 | wall u64 | the clock of the records u64, both ns at one moment */

@@ -21,6 +21,7 @@ static bool usable(const struct growth_point *p)
 struct sums {
     double n, x, y;    /* x and y: means */
     double xx, xy, yy; /* of the distances */
+    double xxee;       /* the same of x and the points' own errors */
 };
 
 static struct sums growth_sum_up(const struct growth_point *points, size_t n)
@@ -42,6 +43,7 @@ static struct sums growth_sum_up(const struct growth_point *points, size_t n)
         s.xx += x * x;
         s.xy += x * y;
         s.yy += y * y;
+        s.xxee += x * x * points[i].error * points[i].error;
     }
     return s;
 }
@@ -93,7 +95,8 @@ bool growth_fit(struct growth *g, const struct growth_point *points, size_t n)
     double left = fmax(0, s.yy - g->exponent * s.xy);
     g->r2 = s.yy > 0 ? 1 - left / s.yy : 1;
     if (s.n > 2) {
-        double half = stats_t95(s.n - 2) * sqrt(left / (s.n - 2) / s.xx);
+        double scatter = stats_t95(s.n - 2) * sqrt(left / (s.n - 2) / s.xx);
+        double half = fmax(scatter, STATS_Z95 * sqrt(s.xxee) / s.xx);
         g->interval = (struct interval){g->exponent - half, g->exponent + half};
     }
     find_shape(g, points, n, s.n);

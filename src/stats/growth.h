@@ -3,6 +3,9 @@
  *
  * Fitted as a straight line through the logarithms. With it comes how well n, n log n and n^2
  * would do instead.
+ *
+ * Three points that lie on a line by luck say nothing about how well each is known, so the interval
+ * is at least what the points' own errors make of it.
  */
 #pragma once
 #include "stats/stats.h"
@@ -11,6 +14,7 @@
 
 struct growth_point {
     double size, cost; /* both above 0 */
+    double error;      /* standard error of the cost as a part of it; 0 = not known */
 };
 
 /* Shapes that people think in; the one that fits the points best is named. */
@@ -18,7 +22,7 @@ enum growth_shape { GROWTH_1, GROWTH_LOG_N, GROWTH_N, GROWTH_N_LOG_N, GROWTH_N2,
 
 struct growth {
     double exponent;
-    struct interval interval; /* of the exponent, 95 % (Student's t); 0 wide only if all fit */
+    struct interval interval; /* of the exponent, 95 % */
     double r2;                /* share of the scatter that the fit explains */
     enum growth_shape shape;  /* the nearest of the shapes by squared error of the logarithms */
     double shape_error;       /* its typical error, a factor: 1.05 = 5 % */

@@ -46,7 +46,8 @@ void trend_find_changes(struct trend *t)
 
 char *trend_value(const struct trend *t, double value, char *to)
 {
-    static const char *const units[] = {[TREND_NS] = "nanoseconds", [TREND_BYTES] = "bytes"};
+    static const enum scaled kinds[] = {
+        [TREND_NS] = SCALED_NS, [TREND_BYTES] = SCALED_BYTES, [TREND_COUNT] = SCALED_COUNT};
     if (isnan(value))
         return strcpy(to, "-");
     if (t->unit == TREND_SHARE)
@@ -54,7 +55,7 @@ char *trend_value(const struct trend *t, double value, char *to)
     else if (t->unit == TREND_PLAIN)
         snprintf(to, UNITS_MAX, "%.4g", value);
     else
-        units_scaled(to, value, t->unit == TREND_COUNT ? "count" : units[t->unit]);
+        units_scaled(to, value, kinds[t->unit]);
     return to;
 }
 

@@ -74,6 +74,8 @@ int store_fail(struct store *s, const char *doing, struct err *err)
     const char *text = advice(code);
     bool damaged = base == SQLITE_CORRUPT || base == SQLITE_NOTADB;
     bool locked = base == SQLITE_READONLY || base == SQLITE_PERM;
+    if (base == SQLITE_FULL || code == SQLITE_IOERR_WRITE)
+        doing = "write"; /* reading makes the file where there is none */
     return err_set_hint(err, damaged ? EXIT_INPUT : EXIT_ERROR,
                         locked ? HINT_OTHER_STORE : HINT_NONE, "cannot %s in '%s': %s", doing,
                         s->path, text ? text : sqlite3_errmsg(s->db));

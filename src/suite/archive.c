@@ -184,8 +184,9 @@ static char *find_folder(const char *home, const char *ref, struct err *err)
     char *found = newest(archive, commit);
     if (!found)
         err_set(err, EXIT_ERROR,
-                "'@%s' is commit %.*s, of which no run is in the archive (history.keep)", ref,
-                COMMIT_DIGITS, commit);
+                "'@%s' is commit %.*s, of which no run is in the archive: it keeps good runs only, "
+                "as many as history.keep says",
+                ref, COMMIT_DIGITS, commit);
     return found;
 }
 

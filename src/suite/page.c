@@ -15,6 +15,7 @@
 #include "view/check.h"
 #include "view/document.h"
 #include "view/facts.h"
+#include "view/viewer.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -222,11 +223,6 @@ static const struct document_column bench_columns[] = {
     {"min", .right = true}, {"max", .right = true},    {"scatter", .right = true},
     {"runs", .right = true}};
 
-static const char *unit_name(enum measure_unit u)
-{
-    return u == MEASURE_NS ? "nanoseconds" : u == MEASURE_BYTES ? "bytes" : "count";
-}
-
 void page_scatter_cell(struct document *d, const struct repeats_summary *s)
 {
     double scatter = repeats_scatter(s);
@@ -243,20 +239,20 @@ static void add_measure(struct document *d, const struct series *s, enum measure
     size_t n = series_values(s, m, values);
     struct repeats_summary sum;
     char a[UNITS_MAX], b[UNITS_MAX], range[2 * UNITS_MAX + 8];
-    const char *unit = unit_name(measure_infos[m].unit);
+    enum scaled kind = measure_scaled(m);
     if (!n)
         return;
     repeats_summarize(&sum, values, n);
     document_cell(d, text_of(measure_infos[m].title), 0);
-    document_cell(d, text_of(units_scaled(a, sum.median, unit)), 0);
+    document_cell(d, text_of(units_scaled(a, sum.median, kind)), 0);
     if (isfinite(sum.median_interval.low))
-        snprintf(range, sizeof range, "%s to %s", units_scaled(a, sum.median_interval.low, unit),
-                 units_scaled(b, sum.median_interval.high, unit));
+        snprintf(range, sizeof range, "%s to %s", units_scaled(a, sum.median_interval.low, kind),
+                 units_scaled(b, sum.median_interval.high, kind));
     else
         snprintf(range, sizeof range, "too few runs");
     document_cell(d, text_of(range), 0);
-    document_cell(d, text_of(units_scaled(a, sum.min, unit)), 0);
-    document_cell(d, text_of(units_scaled(a, sum.max, unit)), 0);
+    document_cell(d, text_of(units_scaled(a, sum.min, kind)), 0);
+    document_cell(d, text_of(units_scaled(a, sum.max, kind)), 0);
     page_scatter_cell(d, &sum);
     document_cell(d, text_of(units_count(a, n)), 0);
 }
@@ -315,7 +311,7 @@ static void add_lead(struct document *d, const struct suite *s, const struct sui
     char n[UNITS_MAX];
     if (r->recordings.n &&
         meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns))
-        buf_printf(&b, "CPU time %s", units_scaled(n, (double)cpu_ns, "nanoseconds"));
+        buf_printf(&b, "CPU time %s", units_scaled(n, (double)cpu_ns, SCALED_NS));
     const char *pooled =
         r->recordings.n ? meta_find(&r->recordings.at[0].profile->meta, META_POOLED_RUNS) : NULL;
     if (r->has_report)
@@ -326,10 +322,11 @@ static void add_lead(struct document *d, const struct suite *s, const struct sui
         buf_printf(&b, " of %s runs pooled", pooled);
     if (!isnan(wall))
         buf_printf(&b, "%swall time %s, the median of %zu runs", b.n ? "; " : "",
-                   units_scaled(n, wall, "nanoseconds"), r->bench->runs.n);
+                   units_scaled(n, wall, SCALED_NS), r->bench->runs.n);
     if (r->instructions)
-        buf_printf(&b, "%s%s instructions", b.n ? "; " : "",
-                   units_scaled(n, page_median(r->instructions, MEASURE_INSTRUCTIONS), "count"));
+        buf_printf(
+            &b, "%s%s instructions", b.n ? "; " : "",
+            units_scaled(n, page_median(r->instructions, MEASURE_INSTRUCTIONS), SCALED_COUNT));
     page_command(&line, s, r->workload.line);
     document_code(d, buf_cstr(&line));
     if (b.n)
@@ -439,14 +436,36 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
                       r->recordings.at[0].file, r->recordings.at[0].file);
 }
 
+char *page_view_file(const struct suite_result *r)
+{
+    return mem_printf("%s.view.html", r->workload.name);
+}
+
+/* More than this is for 'kelvin view': the folder would grow by a third of the recordings. */
+bool page_has_view(const struct suite_result *r)
+{
+    enum { ROWS_MAX = 2000000 };
+    return viewer_is_built() && r->recordings.n &&
+           profile_count_rows(r->recordings.at[0].profile) <= ROWS_MAX;
+}
+
+void page_flame(struct document *d, const struct suite_result *r)
+{
+    if (!r->recordings.n)
+        return;
+    autofree char *svg = mem_printf("%s.svg", r->workload.name);
+    autofree char *view = page_view_file(r);
+    bool has_view = page_has_view(r);
+    document_image(d, svg, has_view ? "Flame graph: a click opens it to explore" : "Flame graph");
+    if (has_view)
+        document_image_link(d, view);
+}
+
 void page_workload(struct document *d, const struct suite *s, const struct suite_result *r)
 {
     add_lead(d, s, r);
     add_failure(d, s, r);
-    if (r->recordings.n) {
-        autofree char *svg = mem_printf("%s.svg", r->workload.name);
-        document_image(d, svg, "Flame graph");
-    }
+    page_flame(d, r);
     if (r->has_report)
         report_add(d, &r->report, false);
     if (r->has_check)

@@ -2,6 +2,7 @@
  * page.h - what a run of a suite publishes: pages for people, a receipt for programs.
  *
  *     NAME.svg      the flame graph of a workload
+ *     NAME.view.html  its recording, to explore in a browser (view/viewer.h)
  *     NAME.md       its page: where everything comes from, where the time goes, what to try;
  *                   NAME.html the same
  *     README.md     the index; index.html the same with the drawings

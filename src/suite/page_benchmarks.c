@@ -82,7 +82,7 @@ static void rate_cell(struct document *d, const struct series *s, double time_ns
         snprintf(text, sizeof text, "%.4g GFLOP/s", s->flops / time_ns);
     else if (s->bytes > 0 && time_ns > 0)
         snprintf(text, sizeof text, "%s/s",
-                 units_scaled(bytes, s->bytes * 1e9 / time_ns, UNIT_BYTES));
+                 units_scaled(bytes, s->bytes * 1e9 / time_ns, SCALED_BYTES));
     else if (s->items > 0 && time_ns > 0)
         snprintf(text, sizeof text, "%.4g/s", s->items * 1e9 / time_ns);
     document_cell(d, text_of(text), 0);
@@ -99,11 +99,11 @@ static void benchmark_row(struct document *d, const struct suite *s,
         return;
     repeats_summarize(&sum, values, n);
     document_cell(d, text_of(series->name), 0);
-    document_cell(d, text_of(units_scaled(low, sum.median, UNIT_TIME)), 0);
+    document_cell(d, text_of(units_scaled(low, sum.median, SCALED_NS)), 0);
     if (isfinite(sum.median_interval.low))
         snprintf(range, sizeof range, "%s to %s",
-                 units_scaled(low, sum.median_interval.low, UNIT_TIME),
-                 units_scaled(high, sum.median_interval.high, UNIT_TIME));
+                 units_scaled(low, sum.median_interval.low, SCALED_NS),
+                 units_scaled(high, sum.median_interval.high, SCALED_NS));
     document_cell(d, text_of(range), 0);
     page_scatter_cell(d, &sum);
     fit_cell(d, series);

@@ -4,10 +4,12 @@
 #include "analysis/calltree.h"
 #include "base/publish.h"
 #include "suite/page.h"
+#include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/diff.h"
 #include "view/document.h"
 #include "view/flame.h"
+#include "view/viewer.h"
 
 typedef void write_fn(FILE *out, const struct suite *s, const struct suite_result *r);
 
@@ -36,6 +38,26 @@ static void write_flame(FILE *out, const struct suite *s, const struct suite_res
                                                .min_share = 0.0005,
                                                .hidden = "frames under 0.05% not drawn"});
     calltree_free(t);
+}
+
+/* The recording, to be explored in a browser. */
+static int write_view(const struct suite *s, const struct suite_result *r, struct err *err)
+{
+    const struct suite_recording *rec = &r->recordings.at[0];
+    autofree char *name = page_view_file(r);
+    autofree char *path = folder_file(&s->folder, name);
+    struct publish file;
+    struct viewer *v = viewer_new(
+        &(struct viewer_opts){
+            .profiles = {rec->profile}, .n = 1, .still = &rec->selection, .start = ""},
+        err);
+    int rc = v ? publish_open(&file, path, err) : -1;
+    if (rc == 0) {
+        viewer_print(file.out, v);
+        rc = publish_commit(&file, err);
+    }
+    viewer_free(v);
+    return rc;
 }
 
 /* What changed since the baseline, drawn: the same as 'kelvin diff -o FILE.svg'. */
@@ -109,6 +131,8 @@ static int write_workload(const struct suite *s, const struct suite_result *r, s
     if (r->diff && write_file(s, r, diff, write_diff, err) != 0)
         return -1;
     if (r->recordings.n && write_file(s, r, svg, write_flame, err) != 0)
+        return -1;
+    if (page_has_view(r) && write_view(s, r, err) != 0)
         return -1;
     if (write_file(s, r, page, write_page, err) != 0)
         return -1;

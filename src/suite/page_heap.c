@@ -15,7 +15,7 @@ static const struct document_column place_columns[] = {
 static void page_heap_bytes(struct document *d, int64_t n)
 {
     char s[UNITS_MAX];
-    document_cell(d, text_of(n ? units_scaled(s, (double)n, "bytes") : "-"), 0);
+    document_cell(d, text_of(n ? units_scaled(s, (double)n, SCALED_BYTES) : "-"), 0);
 }
 
 static void page_heap_count(struct document *d, int64_t n)
@@ -40,12 +40,12 @@ static void page_heap_figures(struct document *d, const struct heapstory *s)
     char peak[UNITS_MAX], leaked[UNITS_MAX], blocks[UNITS_MAX], n[UNITS_MAX], bytes[UNITS_MAX];
     const int64_t *value = s->value;
     document_text(d, "Peak %s; never freed %s in %s block%s; %s allocations of %s together.",
-                  units_scaled(peak, (double)value[STORY_PEAK], "bytes"),
-                  units_scaled(leaked, (double)value[STORY_LEAKED], "bytes"),
+                  units_scaled(peak, (double)value[STORY_PEAK], SCALED_BYTES),
+                  units_scaled(leaked, (double)value[STORY_LEAKED], SCALED_BYTES),
                   units_count(blocks, (uint64_t)heapstory_left(value)),
                   heapstory_left(value) == 1 ? "" : "s",
                   units_count(n, (uint64_t)value[STORY_ALLOCATIONS]),
-                  units_scaled(bytes, (double)value[STORY_ALLOCATED], "bytes"));
+                  units_scaled(bytes, (double)value[STORY_ALLOCATED], SCALED_BYTES));
 }
 
 void page_heap(struct document *d, const struct suite_result *r)

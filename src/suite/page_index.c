@@ -70,8 +70,8 @@ static void add_change_cells(struct document *d, const struct diff *f, const str
         snprintf(now, sizeof now, "%.1f%%", 100 * v->after);
         snprintf(moved, sizeof moved, "%+.1f", diff_points(v));
     } else {
-        units_scaled(before, 1e9 * v->before_cost, UNIT_TIME);
-        units_scaled(now, 1e9 * v->after_cost, UNIT_TIME);
+        units_scaled(before, 1e9 * v->before_cost, SCALED_NS);
+        units_scaled(now, 1e9 * v->after_cost, SCALED_NS);
         snprintf(moved, sizeof moved, "%+.1f%%", 100 * part_moved(f, e));
         diff_cost(&change, e, v);
     }
@@ -101,7 +101,7 @@ static void add_changes(struct document *d, const struct diff *f, bool beside)
     }
 }
 
-/* "Wall time: slower, +8.2%. 'small' is 8.2% slower than in 'main'..." */
+/* "Wall time: slower, +8.2%. 'small' is 8.2% slower than in the baseline 'main'..." */
 static void add_verdict(struct document *d, const struct suite *s, const struct suite_result *r,
                         const struct comparison *c)
 {
@@ -214,10 +214,10 @@ double page_median(const struct series *s, enum measure m)
     return sum.median;
 }
 
-static void number_cell(struct document *d, double value, const char *unit)
+static void number_cell(struct document *d, double value, enum scaled kind)
 {
     char text[UNITS_MAX];
-    index_cell(d, isnan(value) ? "-" : units_scaled(text, value, unit));
+    index_cell(d, isnan(value) ? "-" : units_scaled(text, value, kind));
 }
 
 static void hottest_cell(struct document *d, const struct suite_result *r)
@@ -257,11 +257,11 @@ static void index_add_row(struct document *d, const struct suite_result *r, cons
     bool known = r->recordings.n &&
                  meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns);
     index_cell(d, r->workload.name);
-    document_cell(d, text_of(suite_outcome_names[r->outcome]),
+    document_cell(d, text_of(suite_outcome_words[r->outcome]),
                   r->outcome == SUITE_OK || r->outcome == SUITE_INCONCLUSIVE ? 0 : 1);
     rules_cell(d, r);
-    number_cell(d, known ? (double)cpu_ns : NAN, "nanoseconds");
-    number_cell(d, page_median(r->bench, MEASURE_TIME), "nanoseconds");
+    number_cell(d, known ? (double)cpu_ns : NAN, SCALED_NS);
+    number_cell(d, page_median(r->bench, MEASURE_TIME), SCALED_NS);
     index_cell(d, r->trend ? r->trend : "-");
     index_cell(d, r->has_report ? units_count(n, (uint64_t)r->report.quality.samples) : "-");
     hottest_cell(d, r);
@@ -321,10 +321,7 @@ void page_index(struct document *d, const struct suite *s, const char *ending)
         document_code(d, buf_cstr(&line));
         if (r->failure)
             document_text(d, "FAILED: it %s.", r->failure);
-        if (r->recordings.n) {
-            autofree char *svg = mem_printf("%s.svg", r->workload.name);
-            document_image(d, svg, "Flame graph");
-        }
+        page_flame(d, r);
         if (r->diff) {
             autofree char *diff = mem_printf("%s.diff.svg", r->workload.name);
             document_image(d, diff, "Flame graph of what changed since the baseline");
@@ -414,8 +411,8 @@ static void summary_row(FILE *out, const struct suite_result *r)
 {
     char now[UNITS_MAX];
     double wall = page_median(r->bench, MEASURE_TIME);
-    fprintf(out, "| %s | %s | %s | ", r->workload.name, suite_outcome_names[r->outcome],
-            isnan(wall) ? "-" : units_scaled(now, wall, "nanoseconds"));
+    fprintf(out, "| %s | %s | %s | ", r->workload.name, suite_outcome_words[r->outcome],
+            isnan(wall) ? "-" : units_scaled(now, wall, SCALED_NS));
     summary_change(out, r);
     summary_note(out, r);
     fputs(" |\n", out);
@@ -423,7 +420,7 @@ static void summary_row(FILE *out, const struct suite_result *r)
 
 static void put_summary(FILE *out, const struct suite *s)
 {
-    fprintf(out, "### %s: %s\n\n", s->project, suite_outcome_names[suite_outcome(s)]);
+    fprintf(out, "### %s: %s\n\n", s->project, suite_outcome_words[suite_outcome(s)]);
     fputs("| workload | outcome | wall time | against the baseline | note "
           "|\n|---|---|---:|---|---|\n",
           out);

@@ -23,6 +23,13 @@ void page_scatter_cell(struct document *d, const struct repeats_summary *s);
 /* What was asked for and is not there, a list; nothing where all is. */
 void page_absent(struct document *d, const struct suite_result *r);
 
+/* Its flame graph, which opens the page to explore it where there is one. */
+void page_flame(struct document *d, const struct suite_result *r);
+
+/* Whether the first recording gets a page to explore it, and that page's name. Free it. */
+bool page_has_view(const struct suite_result *r);
+char *page_view_file(const struct suite_result *r);
+
 /* What changed since the baseline; nothing without one. */
 void page_comparison(struct document *d, const struct suite *s, const struct suite_result *r);
 

@@ -17,7 +17,7 @@ static const struct document_column scope_columns[] = {
 static void page_scopes_ns(struct document *d, double ns)
 {
     char s[UNITS_MAX];
-    document_cell(d, text_of(units_scaled(s, ns, UNIT_TIME)), 0);
+    document_cell(d, text_of(units_scaled(s, ns, SCALED_NS)), 0);
 }
 
 /* An end that so few spans do not bound stays open. */
@@ -25,9 +25,9 @@ static void page_scopes_quantile(struct document *d, const struct scope_quantile
 {
     char low[UNITS_MAX], high[UNITS_MAX];
     page_scopes_ns(d, q->ns);
-    units_scaled(low, q->interval.low, UNIT_TIME);
+    units_scaled(low, q->interval.low, SCALED_NS);
     if (isfinite(q->interval.high))
-        units_scaled(high, q->interval.high, UNIT_TIME);
+        units_scaled(high, q->interval.high, SCALED_NS);
     autofree char *range = isfinite(q->interval.high) ? mem_printf("%s..%s", low, high)
                                                       : mem_printf("at least %s", low);
     document_cell(d, text_of(range), 0);

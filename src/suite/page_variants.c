@@ -28,10 +28,15 @@ static const struct comparison *find_comparison(const struct suite_variants *v,
     return NULL;
 }
 
-static void variant_verdict(struct document *d, const struct comparison *c)
+/* A program is as fast as itself, whatever the runs of both say. */
+static const char same_program[] = "the same program";
+
+static void variant_verdict(struct document *d, const struct comparison *c, bool same)
 {
     char text[120] = "-";
-    if (c && isfinite(c->paired.interval.high))
+    if (same)
+        snprintf(text, sizeof text, "%s", same_program);
+    else if (c && isfinite(c->paired.interval.high))
         snprintf(text, sizeof text, "%s, %+.1f%% (%+.1f to %+.1f)", comparison_word(c),
                  100 * (c->paired.ratio - 1), 100 * (c->paired.interval.low - 1),
                  100 * (c->paired.interval.high - 1));
@@ -61,15 +66,15 @@ static void variant_row(struct document *d, const struct suite *s, const struct 
     char low[UNITS_MAX], high[UNITS_MAX], range[2 * UNITS_MAX + 8] = "too few runs";
     repeats_summarize(&sum, values, n);
     document_cell(d, text_of(v->names.at[i]), 0);
-    document_cell(d, text_of(units_scaled(low, sum.median, UNIT_TIME)), 0);
+    document_cell(d, text_of(units_scaled(low, sum.median, SCALED_NS)), 0);
     if (isfinite(sum.median_interval.low))
         snprintf(range, sizeof range, "%s to %s",
-                 units_scaled(low, sum.median_interval.low, UNIT_TIME),
-                 units_scaled(high, sum.median_interval.high, UNIT_TIME));
+                 units_scaled(low, sum.median_interval.low, SCALED_NS),
+                 units_scaled(high, sum.median_interval.high, SCALED_NS));
     document_cell(d, text_of(range), 0);
     page_scatter_cell(d, &sum);
     document_cell(d, text_of(units_count(low, n)), 0);
-    variant_verdict(d, find_comparison(v, series));
+    variant_verdict(d, find_comparison(v, series), v->same.at[i]);
     environment_cell(d, s, v->names.at[i]);
     document_cell(d, text_of(v->code.at[i] ? v->code.at[i] : "-"), 0);
 }
@@ -107,7 +112,8 @@ void receipt_variants(struct json *j, const struct suite_result *r)
         json_key(j, v->names.at[i]);
         json_open(j, '{');
         receipt_series(j, "runs", s);
-        receipt_compared(j, "against", c != NULL, c);
+        json_put_bool(j, "same_program", v->same.at[i]);
+        receipt_compared(j, "against", c && !v->same.at[i], c);
         json_close(j, '}');
     }
     json_close(j, '}');

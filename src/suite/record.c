@@ -95,6 +95,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     snprintf(f->engine, sizeof f->engine, "%s", r->engine->name);
     snprintf(f->note, sizeof f->note, "%s", note ? note : "");
     f->rate_hz = r->facts->rate_hz;
+    f->rate_is_most = r->facts->rate_is_most;
     f->rate_achieved_hz = s->rate_achieved_hz;
     f->wall_s = (double)(r->end_ns - r->start_ns) / 1e9;
     f->samples = r->events[0].samples;
@@ -196,6 +197,7 @@ static int record_finish(struct recorder *r, const struct record_opts *o, struct
 {
     struct symbolize_opts names = {
         .locate = processes_locate, .locate_arg = r->processes, .owner = processes_owner};
+    processes_end_walks(r->processes);
     symbolize(r->profile, &names);
     struct stream *tally = recorder_tally(r);
     struct selection all = select_tally(r, tally);

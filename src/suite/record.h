@@ -75,6 +75,7 @@ struct record_facts {
     enum obtained obtained;
     char event[64], engine[16], note[480];
     double rate_hz, rate_achieved_hz, wall_s;
+    bool rate_is_most; /* a higher rate cannot be had */
     uint64_t samples, lost, throttled, bytes;
     struct {
         uint64_t samples, lost;

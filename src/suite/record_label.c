@@ -25,6 +25,8 @@ static void set_process(struct meta *m, int pid)
     snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
     autofclose FILE *f = fopen(path, "re");
     size_t n = f ? fread(line, 1, sizeof line, f) : 0;
+    while (n > 1 && !line[n - 1] && !line[n - 2]) /* behind a title that the program set itself */
+        n--;
     struct text rest = {line, n};
     autobuf struct buf words = {0};
     while (rest.n) {
@@ -149,13 +151,13 @@ static void set_achieved(struct recorder *r)
 
 static void set_waits(struct meta *m, const struct recorder *r)
 {
-    uint64_t n = r->waits ? waits_facts(r->waits)->unknown_ends : 0;
+    uint64_t n = r->waits ? waits_unknown_ends(r->waits) : 0;
     const char *no_wakers = r->facts->no_wakers;
     if (r->waits) {
         meta_set_str(m, META_WAITS_STACKS, r->facts->waits_bare ? "no" : "yes");
         meta_set_str(m, META_WAITS_WAKERS, *no_wakers ? no_wakers : "yes");
     }
-    if (n)
+    if (n || meta_find(m, META_WAITS_UNKNOWN_ENDS)) /* of an earlier file */
         meta_set_u64(m, META_WAITS_UNKNOWN_ENDS, n);
 }
 

@@ -271,7 +271,7 @@ static void tell_heap(const struct run *r, const struct suite_result *w)
 {
     char peak[UNITS_MAX], n[UNITS_MAX];
     run_say(r, "%s: heap: peak %s, %s allocations", w->workload.name,
-            units_scaled(peak, (double)w->heap_story.value[STORY_PEAK], "bytes"),
+            units_scaled(peak, (double)w->heap_story.value[STORY_PEAK], SCALED_BYTES),
             units_count(n, (uint64_t)w->heap_story.value[STORY_ALLOCATIONS]));
 }
 

@@ -150,6 +150,7 @@ static void find_lines(struct run *r, struct suite_result *w, struct suite_varia
 {
     *vec_push(&v->lines) = mem_strdup(w->workload.line);
     *vec_push(&v->names) = SUITE_OWN_BUILD;
+    *vec_push(&v->same) = false;
     for (size_t i = 0; i < r->suite.n_variants && v->lines.n < OPT_LIST_MAX; i++) {
         const struct suite_variant *it = &r->suite.variants.at[i];
         char *line;
@@ -159,13 +160,15 @@ static void find_lines(struct run *r, struct suite_result *w, struct suite_varia
             run_say(r, "%s: no variant %s: %s", w->workload.name, it->name, why);
             continue;
         }
-        if (is_same_program(line, w->workload.line))
+        bool same = is_same_program(line, w->workload.line);
+        if (same)
             run_say(r,
                     "%s: variant %s is the same program as the suite's own build: does the build "
                     "notice other flags?",
                     w->workload.name, it->name);
         *vec_push(&v->lines) = line;
         *vec_push(&v->names) = it->name;
+        *vec_push(&v->same) = same;
     }
 }
 

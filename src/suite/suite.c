@@ -18,6 +18,15 @@ const char *const suite_outcome_names[] = {
     [SUITE_INCONCLUSIVE] = "inconclusive",
 };
 
+const char *const suite_outcome_words[] = {
+    [SUITE_OK] = "ok",
+    [SUITE_FAILED] = "failed",
+    [SUITE_REGRESSED] = "regressed",
+    [SUITE_RULES] = "failed its rules",
+    [SUITE_INCOMPLETE] = "incomplete",
+    [SUITE_INCONCLUSIVE] = "inconclusive",
+};
+
 void suite_recording_done(struct suite_recording *r)
 {
     profile_free(r->profile);
@@ -58,6 +67,7 @@ static void variants_free(struct suite_variants *v)
     plan_done(&v->plan);
     vec_done(&v->lines);
     vec_done(&v->names);
+    vec_done(&v->same);
     vec_done(&v->code);
     vec_done(&v->absent);
     free(v);
@@ -238,7 +248,8 @@ static bool is_benchmark(const struct suite_result *r, const struct comparison *
 void suite_say_comparison(struct buf *b, const struct suite *s, const struct suite_result *r,
                           const struct comparison *c)
 {
-    autofree char *than = mem_printf("in '%s'", s->against ? s->against : "the baseline");
+    autofree char *than =
+        s->against ? mem_printf("in the baseline '%s'", s->against) : mem_strdup("in the baseline");
     bool benchmark = is_benchmark(r, c);
     autofree char *whole = mem_printf("%s: %s", r->workload.name, c->after->name);
     struct comparison_words words = {

@@ -74,6 +74,7 @@ enum suite_outcome {
 };
 
 extern const char *const suite_outcome_names[]; /* "ok", "failed", "regressed", "rules"... */
+extern const char *const suite_outcome_words[]; /* the same for people: "failed its rules" */
 
 /* What is compared with the baseline. */
 enum { BY_TIME, BY_CPU, BY_INSTRUCTIONS, COMPARISONS };
@@ -122,6 +123,7 @@ struct suite_variant {
 struct suite_variants {
     VEC(char *) lines;       /* the suite's own build first */
     VEC(const char *) names; /* as many */
+    VEC(bool) same;          /* as many: the program is that of the suite's own build */
     VEC(char *) code;        /* instructions of the hottest function, as many; NULL = not known */
     VEC(char *) absent;      /* what could not run, a sentence each */
     struct plan plan;

@@ -157,3 +157,20 @@ const struct unwind_row *codefile_rows(struct codefile *c, uint64_t vaddr)
     }
     return n->rows;
 }
+
+/* A search through the code takes 20 us, and is for nothing where no syscall is near. */
+static bool has_syscall(struct codefile *c, uint64_t vaddr)
+{
+    uint8_t bytes[EPILOGUE_SIGRETURN_BYTES];
+    size_t n = read_code(c, vaddr, bytes, sizeof bytes);
+    for (size_t i = 0; i + 1 < n; i++)
+        if (bytes[i] == 0x0f && bytes[i + 1] == 0x05)
+            return true;
+    return false;
+}
+
+bool codefile_is_trampoline(struct codefile *c, uint64_t vaddr)
+{
+    return c->table->machine == EM_X86_64 && has_syscall(c, vaddr) &&
+           codefile_rows(c, vaddr)->cfa == CFA_SIGNAL;
+}

@@ -20,3 +20,6 @@ enum code_before codefile_before(struct codefile *c, uint64_t vaddr);
 
 /* The rules for the instruction at VADDR, EPILOGUE_ROWS of them. Good until the next call. */
 const struct unwind_row *codefile_rows(struct codefile *c, uint64_t vaddr);
+
+/* Whether the rule for VADDR is CFA_SIGNAL: x86-64's __restore_rt. */
+bool codefile_is_trampoline(struct codefile *c, uint64_t vaddr);

@@ -1,8 +1,6 @@
 #include "unwind/epilogue.h"
 #include "unwind/insn.h"
 
-#include <asm/unistd_64.h>
-
 enum {
     STEPS_MAX = 4000,       /* instructions looked at for one rule */
     CALLEE_STEPS_MAX = 300, /* for one called function */
@@ -11,6 +9,10 @@ enum {
     WINDOW_BYTES = 64,      /* read at once */
     CALL_BACK_BYTES = 16,
 };
+
+/* System calls by x86-64's numbers: the code that is read is x86-64's, wherever Kelvin itself runs.
+ */
+enum { X86_RT_SIGRETURN = 15, X86_EXIT = 60, X86_EXIT_GROUP = 231 };
 
 /* Where a value is: at an offset from rsp or rbp as they are at the start. */
 enum basis { FROM_SP, FROM_FP, NOWHERE };
@@ -205,7 +207,7 @@ static bool comes_back(struct search *s, const struct path *p, const struct insn
 
 static bool is_exit(int64_t number)
 {
-    return number == __NR_exit || number == __NR_exit_group;
+    return number == X86_EXIT || number == X86_EXIT_GROUP;
 }
 
 /* False where the path ends. */
@@ -229,10 +231,10 @@ static bool flow(struct search *s, struct path *p, const struct insn *i, uint64_
             return false;
         break;
     case INSN_SYSCALL:
-        if (p->ax == __NR_rt_sigreturn && p->pc - start < CALL_BACK_BYTES)
+        if (p->ax == X86_RT_SIGRETURN && p->pc - start <= EPILOGUE_SIGRETURN_BYTES - 2)
             s->answers[s->n_answers++] = (struct unwind_row){.cfa = CFA_SIGNAL};
         s->exits |= is_exit(p->ax);
-        if (p->ax == __NR_rt_sigreturn || is_exit(p->ax))
+        if (p->ax == X86_RT_SIGRETURN || is_exit(p->ax))
             return false;
         p->ax = -1;
         break;

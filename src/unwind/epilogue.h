@@ -18,7 +18,11 @@ struct epilogue_code {
     void *from;
 };
 
-enum { EPILOGUE_ROWS = 2, EPILOGUE_NEVER = 1 };
+enum {
+    EPILOGUE_ROWS = 2,
+    EPILOGUE_NEVER = 1,
+    EPILOGUE_SIGRETURN_BYTES = 17, /* CFA_SIGNAL: the system call lies within so many from PC on */
+};
 
 /*
  * The rule for the instruction at PC, of kind CFA_SP, CFA_FP, CFA_SIGNAL (it is rt_sigreturn's

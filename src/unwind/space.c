@@ -180,6 +180,13 @@ struct unwind_space *unwind_space_new(struct unwind_files *files)
     return s;
 }
 
+void unwind_space_set_machine(struct unwind_space *s, uint16_t machine)
+{
+    const struct arch *arch = arch_find(machine);
+    if (arch)
+        s->arch = arch;
+}
+
 struct unwind_space *unwind_space_copy(const struct unwind_space *from)
 {
     struct unwind_space *s = unwind_space_new(from->files);
@@ -336,7 +343,7 @@ bool unwind_space_is_trampoline(struct unwind_space *s, uint64_t pc)
         return false;
     const struct unwind_row *row = unwind_table_find(m->table, pc - m->bias);
     return row ? row->cfa == CFA_SIGNAL && !(row->flags & ROW_NAMED)
-               : codefile_rows(m->code, pc - m->bias)->cfa == CFA_SIGNAL;
+               : codefile_is_trampoline(m->code, pc - m->bias);
 }
 
 static bool starts_function(const struct unwind_row *row)
@@ -355,7 +362,7 @@ static uint8_t planted(const struct mapped *m, uint64_t vaddr, const struct unwi
     if ((!starts && !in_gap) || !m->code || t->machine != EM_X86_64 ||
         codefile_before(m->code, vaddr + 1) == BEFORE_CALL)
         return 0;
-    if (codefile_rows(m->code, vaddr + 1)->cfa == CFA_SIGNAL)
+    if (codefile_is_trampoline(m->code, vaddr + 1))
         return CFA_PLANTED_TRAMPOLINE;
     return starts ? CFA_PLANTED : 0;
 }

@@ -24,6 +24,9 @@ struct unwind_space *unwind_space_new(struct unwind_files *files);
 struct unwind_space *unwind_space_copy(const struct unwind_space *s); /* fork */
 void unwind_space_free(struct unwind_space *s);                       /* NULL is fine */
 
+/* The processor the process ran on, until a file says otherwise. At first it is this program's. */
+void unwind_space_set_machine(struct unwind_space *s, uint16_t machine);
+
 /*
  * Map; what was mapped there before is unmapped in that range. Strings are copied. The file is
  * opened when the first walk comes by: at open_path, or at path if the process is gone by then.

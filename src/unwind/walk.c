@@ -1,6 +1,8 @@
 #include "unwind/walk.h"
 #include "unwind/walk_inner.h"
 
+#include <elf.h>
+
 const char *unwind_end_name(enum unwind_end end)
 {
     static const char *const names[UNWIND_ENDS] = {
@@ -24,6 +26,13 @@ static uint64_t walk_masked(uint64_t mask, const uint64_t *values, unsigned reg)
 {
     uint64_t bit = UINT64_C(1) << reg;
     return mask & bit ? values[__builtin_popcountll(mask & (bit - 1))] : 0;
+}
+
+uint16_t unwind_machine_of_mask(uint64_t mask)
+{
+    const struct arch_regs *n = &arch_aarch64.perf;
+    uint64_t both = UINT64_C(1) << n->sp | UINT64_C(1) << n->pc;
+    return (mask & both) == both ? EM_AARCH64 : EM_X86_64;
 }
 
 bool unwind_regs_from_mask(uint16_t machine, uint64_t mask, const uint64_t *values,

@@ -42,6 +42,12 @@ void unwind_regs_from_perf(const uint64_t *values, struct unwind_regs *ret);
 bool unwind_regs_from_mask(uint16_t machine, uint64_t mask, const uint64_t *values,
                            struct unwind_regs *ret);
 
+/*
+ * Whose registers MASK is about, as e_machine. perf knows 24 general registers of x86-64 and 33 of
+ * AArch64, where sp and pc are the last two.
+ */
+uint16_t unwind_machine_of_mask(uint64_t mask);
+
 /* The same from the third argument of a signal handler. Safe in one. */
 void unwind_regs_from_ucontext(const void *ucontext, struct unwind_regs *ret);
 

@@ -27,7 +27,7 @@ void caption_value(struct buf *b, const struct profile *p, const struct value_ty
     char s[UNITS_MAX];
     if (is_scaled(t)) {
         double scaled = (double)value / calc_ten_to(t->decimals);
-        buf_str(b, units_scaled(s, scaled, dimension_unit(t->dimension)));
+        buf_str(b, units_scaled(s, scaled, dimension_scaled(t->dimension)));
         return;
     }
     buf_str(b, units_decimal_count(s, value, t->decimals));

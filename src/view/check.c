@@ -87,6 +87,13 @@ static const struct document_column columns_growth[] = {
     {"function", .wide = true},
 };
 
+static const struct document_column columns_scopes[] = {
+    {"total", .right = true},    {"cost \xc3\x97", .right = true},
+    {"exponent", .right = true}, {"95% interval", .right = true},
+    {"self", .right = true},     {"95% interval", .right = true},
+    {"scope", .wide = true},
+};
+
 static void cell_factor(struct document *d, double factor)
 {
     char s[UNITS_MAX];
@@ -97,7 +104,7 @@ static void cell_factor(struct document *d, double factor)
 static void cell_cost(struct document *d, const struct scaling *s, double cost)
 {
     char text[UNITS_MAX];
-    check_cell(d, units_scaled(text, cost, dimension_unit(s->dimension)));
+    check_cell(d, units_scaled(text, cost, dimension_scaled(s->dimension)));
 }
 
 static void cell_samples(struct document *d, const struct flat *f)
@@ -169,6 +176,20 @@ static void check_add_functions(struct document *d, const struct scaling *s)
     }
 }
 
+static void check_add_scopes(struct document *d, const struct scaling *s)
+{
+    document_table(d, columns_scopes, 7);
+    for (size_t i = 0; i < s->scopes.n; i++) {
+        const struct scaling_scope *f = &s->scopes.at[i];
+        char time[UNITS_MAX];
+        check_cell(d, units_scaled(time, f->total.cost[s->n - 1], SCALED_NS));
+        cell_factor(d, scaling_ratio_of(s, &f->total).cost);
+        cell_growth(d, &f->total);
+        cell_growth(d, &f->self);
+        document_cell(d, f->name, 0);
+    }
+}
+
 static void tell_whole(struct document *d, const struct scaling_cost *whole)
 {
     autobuf struct buf interval = {0};
@@ -190,6 +211,10 @@ void check_add_growth(struct document *d, const struct scaling *s)
     if (s->functions.n) {
         document_text(d, "Functions by their own share at the largest size:");
         check_add_functions(d, s);
+    }
+    if (s->scopes.n) {
+        document_text(d, "Scopes by the time that their spans took at the largest size:");
+        check_add_scopes(d, s);
     }
 }
 

@@ -101,6 +101,16 @@ static void function(struct json *j, const struct scaling *s, const struct scali
     json_close(j, '}');
 }
 
+static void json_put_scope(struct json *j, const struct scaling *s, const struct scaling_scope *f)
+{
+    json_open(j, '{');
+    json_key(j, "name");
+    json_text(j, f->name);
+    cost(j, "self", s, &f->self);
+    cost(j, "total", s, &f->total);
+    json_close(j, '}');
+}
+
 static void growth(struct json *j, const struct scaling *s)
 {
     json_key(j, "growth");
@@ -117,6 +127,11 @@ static void growth(struct json *j, const struct scaling *s)
     json_open(j, '[');
     for (size_t i = 0; i < s->functions.n; i++)
         function(j, s, &s->functions.at[i]);
+    json_close(j, ']');
+    json_key(j, "scopes");
+    json_open(j, '[');
+    for (size_t i = 0; i < s->scopes.n; i++)
+        json_put_scope(j, s, &s->scopes.at[i]);
     json_close(j, ']');
     json_close(j, '}');
 }

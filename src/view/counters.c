@@ -1,6 +1,7 @@
 #include "view/counters.h"
 
 #include "base/units.h"
+#include "model/heapstream.h"
 
 #include <math.h>
 
@@ -22,6 +23,22 @@ static struct counter_range counter_range_get(const struct profile *p, const str
     }
     r.per_second = r.is_count && seconds > 0 ? (double)r.last / seconds : NAN;
     return r;
+}
+
+/* What the recorder itself counts belongs to the heap's story, and has its units there. */
+static bool counter_is_own(const struct profile *p, const struct counter *c)
+{
+    struct value_ref of_heap;
+    return heapstream_counter_of(p, c) == HEAP_COUNTERS ||
+           !heapstream_find(p, HEAP_ALLOCATED, &of_heap);
+}
+
+static bool counters_any(const struct profile *p)
+{
+    for (size_t i = 0; i < p->counters.n; i++)
+        if (counter_is_own(p, &p->counters.at[i]))
+            return true;
+    return false;
 }
 
 static void counter_put_value(struct json *j, const char *key, bool known, int64_t value)
@@ -56,7 +73,8 @@ void counters_json(struct json *j, const struct profile *p, double seconds)
     json_key(j, "counters");
     json_open(j, '[');
     for (size_t i = 0; i < p->counters.n; i++)
-        counter_json(j, p, &p->counters.at[i], seconds);
+        if (counter_is_own(p, &p->counters.at[i]))
+            counter_json(j, p, &p->counters.at[i], seconds);
     json_close(j, ']');
 }
 
@@ -79,16 +97,19 @@ void counters_add(struct document *d, const struct profile *p, double seconds)
                                                      {"max", .right = true},
                                                      {"per second", .right = true},
                                                      {"counter", .wide = true}};
-    if (!p->counters.n)
+    if (!counters_any(p))
         return;
     document_heading(d, "Counters and gauges");
     document_table(d, columns, 5);
     for (size_t i = 0; i < p->counters.n; i++) {
-        struct counter_range r = counter_range_get(p, &p->counters.at[i], seconds);
+        const struct counter *c = &p->counters.at[i];
+        struct counter_range r = counter_range_get(p, c, seconds);
+        if (!counter_is_own(p, c))
+            continue;
         counter_cell(d, true, r.last);
         counter_cell(d, !r.is_count, r.min);
         counter_cell(d, !r.is_count, r.max);
         counter_cell_rate(d, r.per_second);
-        document_cell(d, profile_str(p, p->counters.at[i].name), 0);
+        document_cell(d, profile_str(p, c->name), 0);
     }
 }

@@ -1,5 +1,6 @@
 /*
- * counters.h - a profile's numbers over time, in brief: what they are called, how many, the last.
+ * counters.h - a program's own numbers over time, in brief: what they are called, how many, the
+ * last.
  */
 #pragma once
 #include "base/json.h"

@@ -1,5 +1,6 @@
 /* diff.c - the words and tables of a comparison, and their printing. */
 #include "view/diff.h"
+#include "analysis/difftest.h"
 #include "base/units.h"
 #include "model/meta_words.h"
 #include "view/document.h"
@@ -44,13 +45,17 @@ void diff_basis(struct buf *b, const struct diff *d)
     if (!d->by_runs) {
         buf_str(b, d->has_samples ? "one run per side: intervals cover sampling error, not "
                                     "run-to-run variation"
+                   : d->exact     ? "one run per side, exact counts: not tested"
                                   : "one run per side, number of samples not recorded: not tested");
         return;
     }
+    bool either = d->least_p <= DIFFTEST_DEALS_ENOUGH;
     buf_printf(b,
                "%zu %s before, %zu %s after: Student's t on the logarithms of the runs' costs, "
-               "confirmed by a permutation test (smallest p in reach %.2g)",
-               d->n_before, runs_word(d->n_before), d->n_after, runs_word(d->n_after), d->least_p);
+               "%s a permutation test (smallest p in reach %.2g)%s",
+               d->n_before, runs_word(d->n_before), d->n_after, runs_word(d->n_after),
+               either ? "or" : "confirmed by", d->least_p,
+               either ? ", whichever is surer; they share the level" : "");
     if (d->least_p > 0.05)
         buf_str(b, ", too few to prove anything: four per side are the least");
 }

@@ -58,6 +58,11 @@ void document_image(struct document *d, const char *file, const char *alt)
     b->text = arena_text(&d->arena, text_of(file));
 }
 
+void document_image_link(struct document *d, const char *link)
+{
+    d->blocks.at[d->blocks.n - 1].link = arena_text(&d->arena, text_of(link));
+}
+
 void document_code(struct document *d, const char *lines)
 {
     document_add_block(d, DOCUMENT_CODE)->text = arena_text(&d->arena, text_of(lines));

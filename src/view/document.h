@@ -37,6 +37,7 @@ struct document_cell {
 struct document_block {
     enum document_kind kind;
     struct text title, text, advice;
+    struct text link;                      /* of an image: what a click opens; empty = itself */
     const struct document_column *columns; /* of a table; the caller's */
     size_t n_columns;
     bool fixed;                      /* blanks in cells matter: a tree */
@@ -59,8 +60,16 @@ void document_done(struct document *d);
 void document_heading(struct document *d, const char *text);
 void document_text(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void document_item(struct document *d, const char *title, const char *text, const char *advice);
+
+/* The full stop that the text of an item has not got. */
+static inline const char *document_stop(struct text text)
+{
+    return text.n && text.at[text.n - 1] == '.' ? "" : ".";
+}
+
 void document_figure(struct document *d);
 void document_image(struct document *d, const char *file, const char *alt);
+void document_image_link(struct document *d, const char *link); /* of the image added last */
 void document_code(struct document *d, const char *lines);
 
 /* A table, filled cell by cell from the left and from the top. COLUMNS must outlive D. */
@@ -79,6 +88,8 @@ void document_print_markdown(FILE *out, const struct document *d, const char *ti
 struct document_figures {
     void (*draw)(FILE *out, const void *ctx, size_t i);
     const void *ctx;
+    void (*end)(FILE *out, const void *end_ctx); /* prints before </body>; NULL = nothing */
+    const void *end_ctx;
 };
 
 void document_print_html(FILE *out, const struct document *d, const char *title,

@@ -24,6 +24,9 @@ static const char page_style[] =
     ".f{overflow:auto;max-height:80vh;border:1px solid var(--line);border-radius:4px;margin:1rem "
     "0}"
     ".f svg{display:block;max-width:100%;height:auto}"
+    ".explore{font:inherit;margin:.4rem 0;padding:.3rem .9rem;border:1px solid "
+    "var(--line);border-radius:6px;"
+    "background:var(--box);color:inherit;cursor:pointer}"
     ".p{max-width:none}.p img{max-width:100%}a{color:inherit}"
     "pre{background:var(--box);padding:.6rem .8rem;border-radius:4px;overflow-x:auto}";
 
@@ -85,7 +88,7 @@ static void html_item(FILE *out, const struct document_block *b)
     document_html_put(out, b->title);
     fputs("</b>: ", out);
     document_html_put(out, b->text);
-    fputs(".</p>", out);
+    fprintf(out, "%s</p>", document_stop(b->text));
     if (b->advice.n) {
         fputs("<p class=\"a\">", out);
         document_html_put(out, b->advice);
@@ -116,7 +119,7 @@ static void html_code(FILE *out, struct text text)
 static void html_image(FILE *out, const struct document_block *b)
 {
     fputs("<p class=\"p\"><a href=\"", out);
-    document_html_put(out, b->text);
+    document_html_put(out, b->link.n ? b->link : b->text);
     fputs("\"><img src=\"", out);
     document_html_put(out, b->text);
     fputs("\" alt=\"", out);
@@ -180,5 +183,8 @@ void document_print_html(FILE *out, const struct document *d, const char *title,
     html_element(out, "title", text_of(title));
     fprintf(out, "<style>%s</style>\n</head>\n<body>\n", page_style);
     document_print_still(out, d, title, figures);
-    fprintf(out, "<script>%s</script>\n</body>\n</html>\n", page_script);
+    fprintf(out, "<script>%s</script>\n", page_script);
+    if (figures && figures->end)
+        figures->end(out, figures->end_ctx);
+    fputs("</body>\n</html>\n", out);
 }

@@ -307,7 +307,7 @@ static void markdown_block(FILE *out, const struct document_block *b)
         put_escaped(out, b->title);
         fputs("**: ", out);
         put_escaped(out, b->text);
-        fputs(b->advice.n ? ". *" : ".", out);
+        fprintf(out, "%s%s", document_stop(b->text), b->advice.n ? " *" : "");
         put_escaped(out, b->advice);
         fputs(b->advice.n ? "*\n\n" : "\n\n", out);
         break;
@@ -321,11 +321,15 @@ static void markdown_block(FILE *out, const struct document_block *b)
         }
         break;
     case DOCUMENT_IMAGE:
-        fputs("![", out);
+        fputs(b->link.n ? "[![" : "![", out);
         put_escaped(out, b->title);
         fputs("](", out);
         put_link(out, b->text);
-        fputs(")\n\n", out);
+        fputs(b->link.n ? ")](" : ")\n\n", out);
+        if (b->link.n) {
+            put_link(out, b->link);
+            fputs(")\n\n", out);
+        }
         break;
     case DOCUMENT_CODE:
         markdown_code(out, b->text);

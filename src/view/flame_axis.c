@@ -15,7 +15,7 @@ static void add_tick(struct flame *f, double x, double value, bool last)
 {
     char text[UNITS_MAX];
     bool time = f->t->extent;
-    units_scaled(text, value, time ? "nanoseconds" : "");
+    units_scaled(text, value, time ? SCALED_NS : SCALED_COUNT);
     buf_printf(&f->axis, "<path d=\"M%.1f -3V%.1f\"/><text x=\"%.1f\" y=\"-6\"%s>%s</text>\n", x,
                f->o.row_px * (double)f->n_rows, x, last ? " text-anchor=\"end\"" : "",
                value > 0 ? text : "0");

@@ -51,7 +51,7 @@ static void steps_figures(FILE *out, const struct selection *s)
     uint64_t cpu_ns;
     char text[UNITS_MAX];
     if (meta_find_u64(&s->profile->meta, META_CPU_TIME_NS, &cpu_ns))
-        fprintf(out, ": %s of CPU time", units_scaled(text, (double)cpu_ns, UNIT_TIME));
+        fprintf(out, ": %s of CPU time", units_scaled(text, (double)cpu_ns, SCALED_NS));
     if (s->n_samples)
         fprintf(out, ", %s samples", units_count(text, (uint64_t)s->n_samples));
 }

@@ -28,10 +28,9 @@ static void heapstory_cell_figure(struct document *d, const struct heapstory *s,
         heapstory_cell(d, "-", 0);
     else if (!unit)
         heapstory_cell_share(d, value);
-    else if (dimension_of_unit(text_of(unit)) == DIM_COUNT)
-        heapstory_cell(d, units_count(n, (uint64_t)(value > 0 ? value : 0)), 0);
     else
-        heapstory_cell(d, units_scaled(n, value, unit), 0);
+        heapstory_cell(
+            d, units_scaled(n, value, dimension_scaled(dimension_of_unit(text_of(unit)))), 0);
 }
 
 /* --- the verdict --- */
@@ -39,11 +38,22 @@ static void heapstory_cell_figure(struct document *d, const struct heapstory *s,
 static void add_peak_sentence(struct document *d, const struct heapstory *s)
 {
     char n[UNITS_MAX];
-    units_scaled(n, (double)s->value[STORY_PEAK], UNIT_BYTES);
+    units_scaled(n, (double)s->value[STORY_PEAK], SCALED_BYTES);
     if (s->has[STORY_PEAK] && s->timed)
         document_text(d, "Peak %s at %.2f s.", n, heapstory_seconds(s, s->peak_ns));
     else if (s->has[STORY_PEAK])
         document_text(d, "Peak %s.", n);
+}
+
+static void add_cut_sentence(struct document *d, const struct heapstory *s)
+{
+    char n[UNITS_MAX];
+    int64_t held = s->value[STORY_ALLOCATED] - s->value[STORY_FREED];
+    if (s->cut)
+        document_text(d,
+                      "The recording was cut off: its peak and what was never freed are not known. "
+                      "Held when it ends: %s.",
+                      units_scaled(n, (double)held, SCALED_BYTES));
 }
 
 static void add_flow_sentence(struct document *d, const struct heapstory *s)
@@ -53,7 +63,7 @@ static void add_flow_sentence(struct document *d, const struct heapstory *s)
     if (!s->has[STORY_ALLOCATED])
         return;
     units_count(n[0], (uint64_t)s->value[STORY_ALLOCATIONS]);
-    units_scaled(n[1], (double)s->value[STORY_ALLOCATED], UNIT_BYTES);
+    units_scaled(n[1], (double)s->value[STORY_ALLOCATED], SCALED_BYTES);
     const char *plural = s->value[STORY_ALLOCATIONS] == 1 ? "" : "s";
     if (seconds > 0)
         document_text(d, "%s allocation%s, %s in %.2f s (%s per second).", n[0], plural, n[1],
@@ -75,17 +85,32 @@ static void add_end_sentence(struct document *d, const struct heapstory *s)
     const int64_t *v = s->value;
     if (s->has[STORY_LEAKED])
         document_text(d, "%s: %s in %s block%s.", heapstory_left_words(s),
-                      units_scaled(n[0], (double)v[STORY_LEAKED], UNIT_BYTES),
+                      units_scaled(n[0], (double)v[STORY_LEAKED], SCALED_BYTES),
                       units_count(n[1], (uint64_t)heapstory_left(v)),
                       heapstory_left(v) == 1 ? "" : "s");
     if (s->known_leaks)
         document_text(d, "Known leaks, left out: %s in %s block%s.",
-                      units_scaled(n[0], (double)s->known_bytes, UNIT_BYTES),
+                      units_scaled(n[0], (double)s->known_bytes, SCALED_BYTES),
                       units_count(n[1], (uint64_t)s->known_blocks),
                       s->known_blocks == 1 ? "" : "s");
     if (s->has[STORY_TEMPORARY] && v[STORY_ALLOCATIONS])
         document_text(d, "Temporary: %.1f%% of the allocations.",
                       100 * heapstory_part(v[STORY_TEMPORARY], v[STORY_ALLOCATIONS]));
+}
+
+/* What the allocator takes for itself. */
+static void add_added_sentence(struct document *d, const struct heapstory *s)
+{
+    char n[2][UNITS_MAX];
+    int64_t blocks = heapstory_small_blocks(s);
+    if (!s->has_added || !blocks)
+        return;
+    document_text(d,
+                  "Small-block overhead: malloc added %s to %s block%s below 1 KiB, %.1f%% of all "
+                  "bytes allocated (glibc: an 8-byte header, rounded up to 16 bytes).",
+                  units_scaled(n[0], (double)s->added, SCALED_BYTES),
+                  units_count(n[1], (uint64_t)blocks), blocks == 1 ? "" : "s",
+                  100 * heapstory_part(s->added, s->value[STORY_ALLOCATED]));
 }
 
 /* Frees that fit no allocation; nothing of them is in the other numbers. */
@@ -122,6 +147,8 @@ static const char *method_of(const struct heapstory *s)
 {
     if (s->sampled)
         return "sampled by bytes";
+    if (s->cut)
+        return "every allocation up to the cut was counted";
     if (s->lossy)
         return "not exact: every allocation was to be counted, and records of them were lost";
     return s->has[STORY_ALLOCATED] ? "exact: every allocation was counted"
@@ -132,13 +159,15 @@ static void heapstory_add_head(struct document *d, const struct heapstory *s, co
 {
     char n[UNITS_MAX];
     add_peak_sentence(d, s);
+    add_cut_sentence(d, s);
     add_flow_sentence(d, s);
     add_end_sentence(d, s);
+    add_added_sentence(d, s);
     add_odd_frees(d, s);
     add_attached(d, s);
     if (s->rss_max)
         document_text(d, "RSS reached %s; the heap is part of it.",
-                      units_scaled(n, (double)s->rss_max, UNIT_BYTES));
+                      units_scaled(n, (double)s->rss_max, SCALED_BYTES));
     if (s->sampled)
         document_text(d,
                       "Estimated from %s sampled block%s: a number that rests on n samples is good "
@@ -214,6 +243,23 @@ static void heapstory_add_growth(struct document *d, const struct heapstory_view
     add_places_table(d, v->story, &growth, top, n);
 }
 
+static void heapstory_add_range(struct document *d, const struct heapstory_view *v)
+{
+    static const struct places_section grown = {
+        .n = 3, .figures = {HEAP_RANGE_GROWTH, HEAP_RANGE_START, HEAP_RANGE_END}};
+    const struct heapstory *s = v->story;
+    autofree uint32_t *top = mem_calloc(v->top + 1, sizeof *top);
+    size_t n = heapstory_grown(s, top, v->top);
+    char from[UNITS_MAX], to[UNITS_MAX];
+    document_heading(d, "Growth in the time range");
+    document_text(d, "In %s the heap went from %s to %s.%s", s->range,
+                  units_scaled(from, (double)s->held_from, SCALED_BYTES),
+                  units_scaled(to, (double)s->held_to, SCALED_BYTES),
+                  n ? "" : " No function held more at its end than at its start.");
+    if (n)
+        add_places_table(d, s, &grown, top, n);
+}
+
 static const struct places_section at_peak = {
     "Live at the peak", STORY_PEAK, 2, {HEAP_PEAK_SHARE, HEAP_PEAK}};
 static const struct places_section never_freed = {
@@ -231,7 +277,7 @@ static const struct places_section by_bytes = {
 /* --- sizes and lifetimes --- */
 
 static void add_classes(struct document *d, const char *title, const int64_t *classes,
-                        const char *unit)
+                        enum scaled kind)
 {
     static const struct document_column columns[] = {
         {"up to", .right = true}, {"blocks", .right = true}, {"share", .right = true}};
@@ -244,7 +290,7 @@ static void add_classes(struct document *d, const char *title, const int64_t *cl
     for (int k = 0; k < STORY_CLASSES; k++) {
         if (!classes[k])
             continue;
-        heapstory_cell(d, units_scaled(s, ldexp(1, k) - 1, unit), 0);
+        heapstory_cell(d, units_scaled(s, ldexp(1, k) - 1, kind), 0);
         heapstory_cell(d, units_count(s, (uint64_t)classes[k]), 0);
         heapstory_cell_share(d, heapstory_part(classes[k], all));
     }
@@ -258,6 +304,8 @@ static void heapstory_build_document(struct document *d, const struct heapstory_
     const struct heapstory *s = v->story;
     heapstory_add_head(d, s, v->subject);
     add_insights(d, s);
+    if (s->range)
+        heapstory_add_range(d, v);
     if (figure && s->live && s->live->points.n > 1) {
         document_heading(d, "Over time");
         document_figure(d);
@@ -272,9 +320,9 @@ static void heapstory_build_document(struct document *d, const struct heapstory_
         add_places(d, v, &by_number);
         add_places(d, v, &by_bytes);
     }
-    add_classes(d, s->sampled ? "Sizes of sampled blocks" : "Sizes", s->size, UNIT_BYTES);
+    add_classes(d, s->sampled ? "Sizes of sampled blocks" : "Sizes", s->size, SCALED_BYTES);
     add_classes(d, s->sampled ? "Lifetimes of sampled blocks" : "Lifetimes", s->lifetime,
-                UNIT_TIME);
+                SCALED_NS);
 }
 
 static char *heapstory_title_of(const struct heapstory_view *v)

@@ -21,12 +21,17 @@ const struct heapfigure_kind heapfigures[HEAPFIGURES] = {
     [HEAP_MEAN] = {"mean", "mean_bytes", UNIT_BYTES, HEAP_PER_ALLOCATION, STORY_ALLOCATED},
     [HEAP_TEMPORARY_SHARE] = {"temporary", "temporary_share", NULL, HEAP_PART_OF_ITS_OWN,
                               STORY_TEMPORARY},
+    [HEAP_RANGE_GROWTH] = {"growth", "range_growth", UNIT_BYTES, HEAP_IN_RANGE, STORY_FREED},
+    [HEAP_RANGE_START] = {"at its start", "live_at_range_start", UNIT_BYTES, HEAP_IN_RANGE,
+                          STORY_FREED},
+    [HEAP_RANGE_END] = {"at its end", "live_at_range_end", UNIT_BYTES, HEAP_IN_RANGE, STORY_FREED},
 };
 
 bool heapfigure_is_known(const struct heapstory *s, enum heapfigure figure)
 {
     const struct heapfigure_kind *k = &heapfigures[figure];
-    return s->has[k->value] && (k->from != HEAP_OVER_TIME || s->timed);
+    return s->has[k->value] && (k->from != HEAP_OVER_TIME || s->timed) &&
+           (k->from != HEAP_IN_RANGE || s->range);
 }
 
 double heapstory_part(int64_t part, int64_t whole)
@@ -39,6 +44,13 @@ static int64_t live_figure(const struct heapstory_place *p, enum heapfigure figu
     return figure == HEAP_GROWTH      ? heapstory_growth(p)
            : figure == HEAP_LIVE_HALF ? p->live[STORY_TIMES / 2 - 1]
                                       : p->live[STORY_TIMES - 2];
+}
+
+static int64_t range_figure(const struct heapstory_place *p, enum heapfigure figure)
+{
+    return figure == HEAP_RANGE_START ? p->held_from
+           : figure == HEAP_RANGE_END ? p->held_to
+                                      : p->held_to - p->held_from;
 }
 
 double heapfigure_get(const struct heapstory *s, const struct heapstory_place *p,
@@ -57,6 +69,8 @@ double heapfigure_get(const struct heapstory *s, const struct heapstory_place *p
         return heapstory_part(value, own);
     case HEAP_OVER_TIME:
         return (double)live_figure(p, figure);
+    case HEAP_IN_RANGE:
+        return (double)range_figure(p, figure);
     case HEAP_AS_IT_IS:
         break;
     }

@@ -21,6 +21,9 @@ enum heapfigure {
     HEAP_ALLOCATED,
     HEAP_MEAN,
     HEAP_TEMPORARY_SHARE,
+    HEAP_RANGE_GROWTH,
+    HEAP_RANGE_START,
+    HEAP_RANGE_END,
     HEAPFIGURES,
 };
 
@@ -31,6 +34,7 @@ enum heapfigure_from {
     HEAP_PER_ALLOCATION,  /* whole bytes */
     HEAP_PART_OF_ITS_OWN, /* of the place's allocations */
     HEAP_OVER_TIME,       /* from what was live when */
+    HEAP_IN_RANGE,        /* of the range that was asked for */
 };
 
 struct heapfigure_kind {

@@ -72,6 +72,8 @@ static void put_place(struct json *j, const struct heapstory *s, const struct he
         if (heapfigures[k].key && heapfigure_is_known(s, k))
             json_put_number(j, heapfigures[k].key, heapfigure_get(s, p, k));
     json_put_bool(j, "grows", p->grows);
+    if (s->has_added)
+        json_put_uint(j, "small_block_overhead", (uint64_t)p->added);
     put_classes(j, "sizes", p->size);
     json_close(j, '}');
 }
@@ -120,6 +122,15 @@ static void put_made_of_two(struct json *j, const struct heapstory *s)
                         heapstory_part(v[STORY_TEMPORARY], v[STORY_ALLOCATIONS]));
 }
 
+/* Only of glibc's malloc is it known. */
+static void put_added(struct json *j, const struct heapstory *s)
+{
+    if (!s->has_added)
+        return;
+    json_put_uint(j, "small_blocks", (uint64_t)heapstory_small_blocks(s));
+    json_put_uint(j, "small_block_overhead", (uint64_t)s->added);
+}
+
 void heapstory_print_json(FILE *out, const struct heapstory_view *v)
 {
     const struct heapstory *s = v->story;
@@ -129,13 +140,21 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
     json_put_bool(&j, "sampled", s->sampled);
     if (s->lossy)
         json_put_bool(&j, "records_lost", true);
+    if (s->cut)
+        json_put_bool(&j, "cut_off", true);
     json_put_bool(&j, "attached", s->attached);
     if (s->timed) {
         json_put_number(&j, "seconds", heapstory_seconds(s, s->end_ns));
         json_put_number(&j, "peak_seconds", heapstory_seconds(s, s->peak_ns));
     }
     heapstory_put_values(&j, s, s->value);
+    if (s->range) {
+        json_put_str(&j, "range", s->range);
+        json_put_number(&j, "live_at_range_start", (double)s->held_from);
+        json_put_number(&j, "live_at_range_end", (double)s->held_to);
+    }
     put_made_of_two(&j, s);
+    put_added(&j, s);
     if (s->known_leaks) {
         json_put_uint(&j, "suppressed", (uint64_t)s->known_bytes);
         json_put_uint(&j, "suppressed_blocks", (uint64_t)s->known_blocks);

@@ -54,7 +54,8 @@ static void draw_axes(FILE *out, const struct scale *s)
         fprintf(out,
                 "<line class=\"g\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
                 "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                LEFT, WIDTH - RIGHT, y, y, LEFT - 8, y + 4, units_scaled(text, bytes, UNIT_BYTES));
+                LEFT, WIDTH - RIGHT, y, y, LEFT - 8, y + 4,
+                units_scaled(text, bytes, SCALED_BYTES));
     }
     for (int i = 0; i <= 4; i++) {
         double seconds = (double)(s->end_ns - s->start_ns) / 1e9 * i / 4;
@@ -73,7 +74,7 @@ static void draw_peak(FILE *out, const struct scale *s, const struct heapstory *
     double x = x_of(s, story->peak_ns), y = y_of(s, (double)story->value[STORY_PEAK]);
     fprintf(out,
             "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>peak %s at %.2f s</title></circle>\n",
-            x, y, units_scaled(text, (double)story->value[STORY_PEAK], UNIT_BYTES),
+            x, y, units_scaled(text, (double)story->value[STORY_PEAK], SCALED_BYTES),
             heapstory_seconds(story, story->peak_ns));
 }
 

@@ -29,10 +29,10 @@ static void history_cell(struct document *d, const char *text)
 
 /* --- the list of runs --- */
 
-static void number_cell(struct document *d, double value, const char *unit)
+static void number_cell(struct document *d, double value, enum scaled kind)
 {
     char text[UNITS_MAX];
-    history_cell(d, isnan(value) ? "-" : units_scaled(text, value, unit));
+    history_cell(d, isnan(value) ? "-" : units_scaled(text, value, kind));
 }
 
 static void history_add_row(struct document *d, const struct history_row *r, bool with_host)
@@ -46,10 +46,10 @@ static void history_add_row(struct document *d, const struct history_row *r, boo
     history_cell(d, commit);
     history_cell(d, r->workload);
     history_cell(d, r->outcome);
-    number_cell(d, r->cpu_ns, "nanoseconds");
-    number_cell(d, r->time_ns, "nanoseconds");
-    number_cell(d, r->instructions, "count");
-    number_cell(d, r->peak_bytes, "bytes");
+    number_cell(d, r->cpu_ns, SCALED_NS);
+    number_cell(d, r->time_ns, SCALED_NS);
+    number_cell(d, r->instructions, SCALED_COUNT);
+    number_cell(d, r->peak_bytes, SCALED_BYTES);
 }
 
 static void add_runs(struct document *d, const struct history_view *v)

@@ -151,6 +151,10 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
 {
     char n[UNITS_MAX];
     fprintf(out, "\nquality\n");
+    if (!s->n_rows) {
+        fputs("  no samples: nothing was seen to run in this time\n", out);
+        return;
+    }
     if (!q->has_samples && obtained_exactly(s->stream->obtained))
         fprintf(out, "  exact counts, not samples: shares have no sampling error\n");
     else if (!q->has_samples)
@@ -172,7 +176,7 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
                 100 * q->sampled_share);
     if (q->has_time)
         fprintf(out, "  first to last sample: %s\n",
-                units_scaled(n, (double)(q->last_ns - q->first_ns), UNIT_TIME));
+                units_scaled(n, (double)(q->last_ns - q->first_ns), SCALED_NS));
     const char *cut = meta_find(&s->profile->meta, META_CUT);
     if (!cut)
         return;

@@ -9,7 +9,7 @@ enum { PLACES = 3, FUNCTIONS = 6 };
 static void lockstory_cell_ns(struct document *d, uint64_t ns, double heat)
 {
     char s[UNITS_MAX];
-    document_cell(d, text_of(units_scaled(s, (double)ns, UNIT_TIME)), heat);
+    document_cell(d, text_of(units_scaled(s, (double)ns, SCALED_NS)), heat);
 }
 
 static void lockstory_cell_count(struct document *d, uint64_t n)
@@ -110,8 +110,8 @@ static void add_holds(struct document *d, struct lockstory *s, const struct lock
                   "%s hold%s timed during which a wait began: %s on average; the longest took %s "
                   "and ended in %s (thread %.*s).",
                   units_count(n, l->holds), l->holds == 1 ? " was" : "s were",
-                  units_scaled(time[0], (double)l->held_ns / (double)l->holds, UNIT_TIME),
-                  units_scaled(time[1], (double)l->longest_held_ns, UNIT_TIME), path,
+                  units_scaled(time[0], (double)l->held_ns / (double)l->holds, SCALED_NS),
+                  units_scaled(time[1], (double)l->longest_held_ns, SCALED_NS), path,
                   TEXT_ARG(thread));
 }
 
@@ -156,7 +156,7 @@ static void lockstory_add_head(struct document *d, const struct lockstory_view *
         document_text(d, "%s wait%s for %s lock%s: %s in total, all threads together.",
                       units_count(n[0], s->waits), s->waits == 1 ? "" : "s",
                       units_count(n[1], s->locks.n), s->locks.n == 1 ? "" : "s",
-                      units_scaled(time, (double)s->wait_ns, UNIT_TIME));
+                      units_scaled(time, (double)s->wait_ns, SCALED_NS));
     if (s->futex_waits)
         document_text(
             d,
@@ -164,7 +164,7 @@ static void lockstory_add_head(struct document *d, const struct lockstory_view *
             "of the program's own or of its runtime. Which lock, and who held it, is not "
             "known of those.",
             units_count(n[0], s->futex_waits), s->futex_waits == 1 ? "" : "s",
-            units_scaled(time, (double)s->futex_ns, UNIT_TIME));
+            units_scaled(time, (double)s->futex_ns, SCALED_NS));
     if (s->waits_stream->lost)
         document_text(d, "%s records were lost: counts and times are too low.",
                       units_count(n[0], s->waits_stream->lost));

@@ -75,7 +75,10 @@ void report_add(struct document *d, const struct report *r, bool figure);
 void report_print_text(FILE *out, const struct report *r, int width, bool colour);
 void report_print_markdown(FILE *out, const struct report *r);
 void report_print_json(FILE *out, const struct report *r);
-void report_print_html(FILE *out, const struct report *r);
+
+/* END prints what stands before </body>, given END_CTX; NULL = nothing. */
+void report_print_html(FILE *out, const struct report *r,
+                       void (*end)(FILE *out, const void *end_ctx), const void *end_ctx);
 
 /* The page without a script, and only what stands between <body> and </body>. */
 void report_print_still(FILE *out, const struct report *r);

@@ -20,7 +20,7 @@ void report_cell_time(struct document *d, const struct report *r, double share)
 {
     char s[UNITS_MAX];
     double ns = report_time_ns(r, share);
-    document_cell(d, text_of(ns > 0 ? units_scaled(s, ns, UNIT_TIME) : ""), 0);
+    document_cell(d, text_of(ns > 0 ? units_scaled(s, ns, SCALED_NS) : ""), 0);
 }
 
 /* "libx.so +1" where another file has a function of the same name. */

@@ -7,7 +7,7 @@ static void cell_mean_time(struct document *d, const struct report *r, double sh
 {
     char s[UNITS_MAX];
     double ns = share * r->mean_time_ns;
-    document_cell(d, text_of(ns > 0 ? units_scaled(s, ns, UNIT_TIME) : ""), 0);
+    document_cell(d, text_of(ns > 0 ? units_scaled(s, ns, SCALED_NS) : ""), 0);
 }
 
 static void add_run_row(struct document *d, const struct report *r, const struct runshare *row)
@@ -56,7 +56,6 @@ void report_add_runs(struct document *d, const struct report *r)
                   "(low-high) are both ends of one that is cut off at 0 or 100%%. It covers "
                   "run-to-run variation as well as sampling error.",
                   r->opts.n_runs);
-    document_text(d, "Insights, hot paths, modules and threads are of the first recording alone.");
 }
 
 void report_put_runs(struct json *j, const struct report *r)

@@ -69,11 +69,23 @@ static void report_add_machine(struct document *d, const struct report *r)
                   (unsigned long long)cpus, cpus == 1 ? "" : "s", 100 * (1 - idle));
 }
 
+/* Nobody must take what one recording says for what all of them say. */
+static void add_which_recording(struct document *d, const struct report *r)
+{
+    bool all = !r->opts.callers && !r->by;
+    if (r->opts.n_runs > 1)
+        document_text(d, "This is the first of %zu recordings. %s.", r->opts.n_runs,
+                      all ? "Functions are the mean of all of them; insights, hot paths, modules "
+                            "and threads are of the first alone"
+                          : "The others have no part in what follows");
+}
+
 static void report_add_head(struct document *d, const struct report *r)
 {
     autobuf struct buf b = {0}, others = {0};
     caption_build(&b, r->selection);
     document_text(d, "%s", buf_cstr(&b));
+    add_which_recording(d, r);
     caption_others(&others, r->selection);
     if (others.n)
         document_text(d, "S%s.", buf_cstr(&others) + 1);
@@ -240,12 +252,14 @@ static void report_draw_still(FILE *out, const void *ctx, size_t i)
     report_draw_graph(out, ctx, true);
 }
 
-void report_print_html(FILE *out, const struct report *r)
+void report_print_html(FILE *out, const struct report *r,
+                       void (*end)(FILE *out, const void *end_ctx), const void *end_ctx)
 {
     struct document d = {0};
     autofree char *title = report_title(r);
     build_document(&d, r, true);
-    document_print_html(out, &d, title, &(struct document_figures){report_draw_figure, r});
+    document_print_html(out, &d, title,
+                        &(struct document_figures){report_draw_figure, r, end, end_ctx});
     document_done(&d);
 }
 

@@ -42,7 +42,7 @@ static void scopediff_add_verdict(struct document *d, const struct scopediff *s)
 static void cell_time(struct document *d, double ns)
 {
     char s[UNITS_MAX];
-    document_cell(d, text_of(isnan(ns) ? "-" : units_scaled(s, ns, UNIT_TIME)), 0);
+    document_cell(d, text_of(isnan(ns) ? "-" : units_scaled(s, ns, SCALED_NS)), 0);
 }
 
 static void cell_calls(struct document *d, double calls)

@@ -29,13 +29,17 @@ enum { SCOPE_COLUMNS = sizeof scope_columns / sizeof *scope_columns };
 static void cell_ns(struct document *d, double ns, double heat)
 {
     char s[UNITS_MAX];
-    document_cell(d, text_of(units_scaled(s, ns, UNIT_TIME)), heat);
+    document_cell(d, text_of(units_scaled(s, ns, SCALED_NS)), heat);
 }
 
-/* A quantile that so few values say nothing about is not shown. */
+bool scopetree_shows(const struct scope_sum *s, double q)
+{
+    return q <= 0.5 || (double)s->calls * (1 - q) >= 1;
+}
+
 static void cell_quantile(struct document *d, const struct scope_sum *s, double q)
 {
-    if ((double)s->calls * (1 - q) < 1 && q > 0.5)
+    if (!scopetree_shows(s, q))
         document_cell(d, text_of("-"), 0);
     else
         cell_ns(d, (double)scope_sum_quantile_ns(s, q), 0);
@@ -62,7 +66,7 @@ static void cells_of_sum(struct document *d, const struct scopetree *t, const st
     cell_ns(d, (double)s->max_ns, 0);
     document_cell(d, text_of(t->has_blocks ? units_count(n, s->blocks.blocks) : ""), 0);
     double bytes = (double)s->blocks.bytes;
-    document_cell(d, text_of(t->has_blocks ? units_scaled(n, bytes, UNIT_BYTES) : ""), 0);
+    document_cell(d, text_of(t->has_blocks ? units_scaled(n, bytes, SCALED_BYTES) : ""), 0);
 }
 
 /* --- tables --- */

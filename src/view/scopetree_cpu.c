@@ -31,7 +31,7 @@ static void cpu_add_row(struct document *d, const struct scopetree_view *v, size
     bool known = !isnan(c->cpu_ns) && n->sum.total_ns;
     document_cell(d, text_of(units_count(text[0], c->samples)), 0);
     document_cell(d, text_of(percent), share);
-    document_cell(d, text_of(known ? units_scaled(text[1], c->cpu_ns, UNIT_TIME) : ""), 0);
+    document_cell(d, text_of(known ? units_scaled(text[1], c->cpu_ns, SCALED_NS) : ""), 0);
     document_cell(d, text_of(known ? of_wall : ""), 0);
     document_cell(d, profile_str(p, n->name), 0);
     document_cell(d, text_of(functions), 0);

@@ -14,6 +14,9 @@ static inline double scopetree_seconds(const struct scopetree *t)
     return (double)(t->end_ns - t->start_ns) / 1e9;
 }
 
+/* A quantile that so few spans say nothing about is not shown. */
+bool scopetree_shows(const struct scope_sum *s, double q);
+
 void scopetree_add_slowest(struct document *d, const struct scopetree_view *v);
 
 /* As the member "slowest", for all scopes. */

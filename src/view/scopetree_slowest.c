@@ -79,7 +79,7 @@ static void slowest_add_row(struct document *d, const struct profile *p,
 {
     char n[UNITS_MAX];
     autofree char *attrs = attrs_text(p, s->attrs);
-    document_cell(d, text_of(units_scaled(n, (double)s->duration_ns, UNIT_TIME)), 0);
+    document_cell(d, text_of(units_scaled(n, (double)s->duration_ns, SCALED_NS)), 0);
     autofree char *x_median = mem_printf("%.1f", s->x_median);
     document_cell(d, text_of(isnan(s->x_median) ? "-" : x_median), 0);
     autofree char *at = mem_printf("%.3f s", s->at_seconds);

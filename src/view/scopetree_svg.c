@@ -3,11 +3,11 @@
  */
 #include "base/units.h"
 #include "base/utf8.h"
-#include "view/scopetree.h"
+#include "view/scopetree_inner.h"
 
 #include <math.h>
 
-enum { WIDTH = 1190, HEIGHT = 150, LEFT = 20, RIGHT = 20, TOP = 26, BOTTOM = 26, BARS = 120 };
+enum { WIDTH = 1190, HEIGHT = 176, LEFT = 20, RIGHT = 20, TOP = 52, BOTTOM = 26, BARS = 120 };
 
 struct latency_scale {
     double low, high; /* logarithms */
@@ -44,15 +44,19 @@ static void draw_bars(FILE *out, const uint64_t *bars)
     }
 }
 
+/* Its name stands at height Y: each has a line of its own, as two quantiles may be near. */
 static void draw_quantile(FILE *out, const struct latency_scale *s, const struct scope_sum *sum,
-                          double q, const char *name)
+                          double q, const char *name, int y)
 {
     char text[UNITS_MAX];
     double ns = (double)scope_sum_quantile_ns(sum, q), x = latency_x(s, ns);
-    fprintf(out,
-            "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"><title>%s %s</title></line>\n"
-            "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
-            x, x, TOP, HEIGHT - BOTTOM, name, units_scaled(text, ns, UNIT_TIME), x, TOP - 4, name);
+    bool left = x < WIDTH / 2.0;
+    if (scopetree_shows(sum, q))
+        fprintf(out,
+                "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>\n"
+                "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s %s</text>\n",
+                x, x, y - 10, HEIGHT - BOTTOM, x + (left ? 4 : -4), y, left ? "start" : "end", name,
+                units_scaled(text, ns, SCALED_NS));
 }
 
 void scopetree_draw(FILE *out, const struct scopetree_view *v, size_t i)
@@ -75,11 +79,11 @@ void scopetree_draw(FILE *out, const struct scopetree_view *v, size_t i)
     utf8_xml(&name, profile_str(v->tree->selection->profile, n->name));
     fprintf(out, "%s</text>\n", buf_cstr(&name));
     draw_bars(out, bars);
-    draw_quantile(out, &s, sum, 0.5, "p50");
-    draw_quantile(out, &s, sum, 0.99, "p99");
+    draw_quantile(out, &s, sum, 0.5, "p50", TOP - 22);
+    draw_quantile(out, &s, sum, 0.99, "p99", TOP - 8);
     fprintf(out,
             "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\" "
             "text-anchor=\"end\">%s</text>\n</svg>\n",
-            LEFT, HEIGHT - 8, units_scaled(text[0], (double)sum->min_ns, UNIT_TIME), WIDTH - RIGHT,
-            HEIGHT - 8, units_scaled(text[1], (double)sum->max_ns, UNIT_TIME));
+            LEFT, HEIGHT - 8, units_scaled(text[0], (double)sum->min_ns, SCALED_NS), WIDTH - RIGHT,
+            HEIGHT - 8, units_scaled(text[1], (double)sum->max_ns, SCALED_NS));
 }

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 
 /* Lines that are not rows of the table: head, titles, foot. */
-enum { OTHER_LINES = 3, NAME_LEAST = 12, SHARE_WIDTH = 14 };
+enum { OTHER_LINES = 3, NAME_LEAST = 12, SHARE_WIDTH = 15 };
 
 struct top_row {
     uint32_t row;

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "kelvin_wasm.h"
+#include "web_explore_js.h"
 #include "web_view_about_js.h"
 #include "web_view_charts_js.h"
 #include "web_view_compare_js.h"
@@ -327,4 +328,19 @@ void viewer_print(FILE *out, const struct viewer *v)
     fprintf(out, "</script>\n<script nonce=\"%016llx\">(()=>{'use strict';\n", nonce);
     put_modules(out, page_modules);
     fputs("})()</script>\n</body>\n</html>\n", out);
+}
+
+void viewer_print_packed(FILE *out, const void *v)
+{
+    autofree char *at = NULL;
+    size_t n = 0;
+    FILE *packed = open_memstream(&at, &n);
+    if (!packed)
+        return;
+    FILE *page = publish_gzip(packed);
+    viewer_print(page, v);
+    fclose(page);
+    fclose(packed);
+    put_bytes(out, "explore", (struct text){at, n});
+    fprintf(out, "<script>%s</script>\n", web_explore_js);
 }

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "model/meta.h"
 #include "view/document.h"
+#include "view/waitpath.h"
 
 static int reasons_by_time(const void *a, const void *b)
 {
@@ -35,7 +36,7 @@ size_t waitsum_reasons(const struct waitsum *w, struct waitsum_reason ret[WAITSU
 static void waitsum_cell_ns(struct document *d, int64_t ns)
 {
     char s[UNITS_MAX];
-    document_cell(d, text_of(ns ? units_scaled(s, (double)ns, UNIT_TIME) : "-"), 0);
+    document_cell(d, text_of(ns ? units_scaled(s, (double)ns, SCALED_NS) : "-"), 0);
 }
 
 static void waitsum_cell_share(struct document *d, int64_t part, int64_t whole)
@@ -71,12 +72,12 @@ static void add_states_sentence(struct document *d, const struct waitsum *w)
     char n[THREAD_STATES + 1][UNITS_MAX];
     double whole = w->wall_ns > 0 ? (double)w->wall_ns : 1;
     for (int i = 0; i < THREAD_STATES; i++)
-        units_scaled(n[i], (double)w->state_ns[i], UNIT_TIME);
+        units_scaled(n[i], (double)w->state_ns[i], SCALED_NS);
     document_text(d,
                   "%zu thread%s, %s of thread time: running %s (%.1f%%), blocked %s (%.1f%%), "
                   "runnable without a CPU %s (%.1f%%).",
                   w->threads.n, w->threads.n == 1 ? "" : "s",
-                  units_scaled(n[THREAD_STATES], (double)w->wall_ns, UNIT_TIME), n[THREAD_RUNNING],
+                  units_scaled(n[THREAD_STATES], (double)w->wall_ns, SCALED_NS), n[THREAD_RUNNING],
                   100 * (double)w->state_ns[THREAD_RUNNING] / whole, n[THREAD_BLOCKED],
                   100 * (double)w->state_ns[THREAD_BLOCKED] / whole, n[THREAD_RUNNABLE],
                   100 * (double)w->state_ns[THREAD_RUNNABLE] / whole);
@@ -219,66 +220,7 @@ static void waitsum_add_threads(struct document *d, const struct waitsum_view *v
         document_text(d, "%zu more not shown.", w->threads.n - v->top);
 }
 
-/*
- * The innermost frame that is worth showing: of the C library's own calls the one that the program
- * made. The kernel's part is in the reason.
- */
-static struct stack_id shown_from(const struct profile *p, struct stack_id stack)
-{
-    const struct stack_node *nodes = p->stacks.nodes.at;
-    while (stack.i && profile_frame(p, nodes[stack.i].frame)->kind == FRAME_KERNEL)
-        stack = nodes[stack.i].parent;
-    for (struct stack_id up = stack; up.i; stack = up) {
-        up = nodes[stack.i].parent;
-        if (!up.i || !waitsum_is_libc(p, profile_frame(p, nodes[stack.i].frame)) ||
-            !waitsum_is_libc(p, profile_frame(p, nodes[up.i].frame)))
-            break;
-    }
-    return stack;
-}
-
-typedef VEC(struct text) waitsum_names;
-
-/* The functions of a stack, innermost first, down to BOTTOM; 0 = all. */
-static void collect_names(waitsum_names *names, const struct waitsum *w, struct stack_id stack,
-                          struct stack_id bottom)
-{
-    const struct profile *p = w->selection->profile;
-    for (stack = shown_from(p, stack); stack.i && stack.i != bottom.i;
-         stack = p->stacks.nodes.at[stack.i].parent) {
-        struct frame_id id = p->stacks.nodes.at[stack.i].frame;
-        const struct frame *f = profile_frame(p, id);
-        bool entry = !names->n && waitsum_is_libc(p, f); /* what is inlined there is its own */
-        for (size_t i = entry ? 1 : labels_count(f); i-- > 0;)
-            if (!selection_hides(w->selection, id, i))
-                *vec_push(names) = labels_text(&w->labels, labels_get(&w->labels, p, id, i));
-    }
-}
-
-/* "main > serve > read" */
-static void add_path_text(struct buf *b, const struct waitsum *w, struct stack_id stack)
-{
-    waitsum_names names = {0};
-    collect_names(&names, w, stack, (struct stack_id){0});
-    for (size_t i = names.n; i-- > 0;)
-        buf_printf(b, "%.*s%s", TEXT_ARG(names.at[i]), i ? " > " : "");
-    if (!names.n)
-        buf_str(b, "[kernel]");
-    vec_done(&names);
-}
-
-/* "read < serve": the innermost functions down to BOTTOM, at most MOST. */
-static void add_end_text(struct buf *b, const struct waitsum *w, struct stack_id stack,
-                         struct stack_id bottom, size_t most)
-{
-    waitsum_names names = {0};
-    collect_names(&names, w, stack, bottom);
-    for (size_t i = 0; i < names.n && i < most; i++)
-        buf_printf(b, "%s%.*s", i ? " < " : "", TEXT_ARG(names.at[i]));
-    vec_done(&names);
-}
-
-static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v)
+static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v, bool brief)
 {
     static const struct document_column columns[] = {{"time", .right = true},
                                                      {"of off-CPU", .right = true},
@@ -290,7 +232,10 @@ static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v)
     const struct waitsum *w = v->sum;
     document_heading(d, "Where threads wait");
     document_table(d, columns, 7);
-    for (size_t i = 0; i < w->stacks.n && i < v->top; i++) {
+    struct waitpaths paths = {.sum = w, .brief = brief};
+    for (size_t i = 0; i < w->stacks.n && i < v->top; i++)
+        waitpaths_add(&paths, w->stacks.at[i].stack, (struct stack_id){0});
+    for (size_t i = 0; i < paths.rows.n; i++) {
         const struct waitsum_stack *s = &w->stacks.at[i];
         autobuf struct buf path = {0};
         waitsum_cells_of_sum(d, &s->sum, waitsum_off_cpu_of_all(w));
@@ -298,9 +243,10 @@ static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v)
             d,
             text_of(s->runnable ? thread_state_name(THREAD_RUNNABLE) : waitreason_name(s->reason)),
             0);
-        add_path_text(&path, w, s->stack);
+        waitpaths_inward(&paths, i, &path);
         document_cell(d, buf_text(&path), 0);
     }
+    waitpaths_done(&paths);
     if (w->stacks.n > v->top)
         document_text(d, "%zu more not shown.", w->stacks.n - v->top);
 }
@@ -314,9 +260,12 @@ static struct stack_id name_of_waker(const struct profile *p, struct stack_id st
     return stack;
 }
 
-static void add_waker_row(struct document *d, const struct waitsum *w,
-                          const struct waitsum_stack *s)
+/* Row I of the table; PATHS are where threads waited. */
+static void add_waker_row(struct document *d, const struct waitpaths *paths, size_t i)
 {
+    enum { NAMES_OF_WAKER = 2, NAMES_OF_WAITER = 6 };
+    const struct waitsum *w = paths->sum;
+    const struct waitsum_stack *s = &w->wakers.at[i];
     const struct profile *p = w->selection->profile;
     struct stack_id waiter;
     struct text name = waitstream_waker_of(p, s->stack, &waiter);
@@ -328,14 +277,18 @@ static void add_waker_row(struct document *d, const struct waitsum *w,
     document_cell(d, text_of(waitreason_name(s->reason)), 0);
     document_cell(d, name, 0);
     struct stack_id named = name_of_waker(p, s->stack, waiter);
-    if (named.i != s->stack.i)
-        add_end_text(&path, w, s->stack, named, 2);
+    if (named.i != s->stack.i) {
+        struct waitpaths own = {.sum = w};
+        waitpaths_add(&own, s->stack, named);
+        waitpaths_outward(&own, 0, NAMES_OF_WAKER, &path);
+        waitpaths_done(&own);
+    }
     document_cell(d, buf_text(&path), 0);
-    add_end_text(&waits, w, waiter, (struct stack_id){0}, 6);
+    waitpaths_outward(paths, i, NAMES_OF_WAITER, &waits);
     document_cell(d, buf_text(&waits), 0);
 }
 
-static void waitsum_add_wakers(struct document *d, const struct waitsum_view *v)
+static void waitsum_add_wakers(struct document *d, const struct waitsum_view *v, bool brief)
 {
     static const struct document_column columns[] = {{"blocked", .right = true},
                                                      {"of all woken", .right = true, .spare = 1},
@@ -352,8 +305,15 @@ static void waitsum_add_wakers(struct document *d, const struct waitsum_view *v)
         return;
     document_heading(d, "Who ended the waits");
     document_table(d, columns, 7);
-    for (size_t i = 0; i < w->wakers.n && i < v->top; i++)
-        add_waker_row(d, w, &w->wakers.at[i]);
+    struct waitpaths paths = {.sum = w, .brief = brief};
+    for (size_t i = 0; i < w->wakers.n && i < v->top; i++) {
+        struct stack_id waiter;
+        waitstream_waker_of(w->selection->profile, w->wakers.at[i].stack, &waiter);
+        waitpaths_add(&paths, waiter, (struct stack_id){0});
+    }
+    for (size_t i = 0; i < paths.rows.n; i++)
+        add_waker_row(d, &paths, i);
+    waitpaths_done(&paths);
     if (w->wakers.n > v->top)
         document_text(d, "%zu more not shown.", w->wakers.n - v->top);
 }
@@ -421,8 +381,8 @@ static void waitsum_add_parallel(struct document *d, const struct parallel *q)
     document_text(d,
                   "%.2f threads ran at once on average over %s; at most %zu lived at once. For %s "
                   "(%.1f%%) none ran.",
-                  q->mean, units_scaled(n[0], (double)q->wall_ns, UNIT_TIME), q->threads_most,
-                  units_scaled(n[1], (double)(q->wall_ns - busy_ns), UNIT_TIME),
+                  q->mean, units_scaled(n[0], (double)q->wall_ns, SCALED_NS), q->threads_most,
+                  units_scaled(n[1], (double)(q->wall_ns - busy_ns), SCALED_NS),
                   100 * (double)(q->wall_ns - busy_ns) / (double)q->wall_ns);
     for (int i = 0; i < PARALLEL_SLICES; i++)
         buf_printf(&over_time, "%s%.1f", i ? " " : "", q->slice[i]);
@@ -430,21 +390,22 @@ static void waitsum_add_parallel(struct document *d, const struct parallel *q)
     if (q->serial_ns <= 0)
         return;
     document_text(d, "One thread ran alone for %s: %.1f%% of the time in which any ran.",
-                  units_scaled(n[2], (double)q->serial_ns, UNIT_TIME),
+                  units_scaled(n[2], (double)q->serial_ns, SCALED_NS),
                   100 * (double)q->serial_ns / (double)busy_ns);
     add_others(d, q);
     add_alone(d, q);
 }
 
-static void waitsum_fill(struct document *d, const struct waitsum_view *v)
+/* BRIEF: what rows have in common may be left out of their stacks. */
+static void waitsum_fill(struct document *d, const struct waitsum_view *v, bool brief)
 {
     waitsum_add_head(d, v->sum);
     waitsum_add_insights(d, v->sum);
     add_reasons(d, v->sum);
     waitsum_add_threads(d, v);
     if (waitsum_has_stacks(v->sum) || v->sum->n_near)
-        waitsum_add_stacks(d, v);
-    waitsum_add_wakers(d, v);
+        waitsum_add_stacks(d, v, brief);
+    waitsum_add_wakers(d, v, brief);
     if (v->parallel)
         waitsum_add_parallel(d, v->parallel);
     document_text(d,
@@ -471,7 +432,7 @@ void waitsum_print_text(FILE *out, const struct waitsum_view *v, int width, bool
     struct document d = {0};
     autofree char *title = title_of_waits(v);
     document_heading(&d, title);
-    waitsum_fill(&d, v);
+    waitsum_fill(&d, v, true);
     document_print_text(out, &d, width, colour);
     document_done(&d);
 }
@@ -480,7 +441,7 @@ void waitsum_print_markdown(FILE *out, const struct waitsum_view *v)
 {
     struct document d = {0};
     autofree char *title = title_of_waits(v);
-    waitsum_fill(&d, v);
+    waitsum_fill(&d, v, false);
     document_print_markdown(out, &d, title);
     document_done(&d);
 }
@@ -489,7 +450,7 @@ void waitsum_print_html(FILE *out, const struct waitsum_view *v)
 {
     struct document d = {0};
     autofree char *title = title_of_waits(v);
-    waitsum_fill(&d, v);
+    waitsum_fill(&d, v, false);
     document_print_html(out, &d, title, &(struct document_figures){0});
     document_done(&d);
 }

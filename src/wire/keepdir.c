@@ -61,10 +61,26 @@ bool keepdir_is(const char *path)
     return path_kind(path) == PATH_FOLDER && path_kind(mark) == PATH_FILE && !path_is_planted(mark);
 }
 
+/* A link of somebody else's: it may lead to another folder of recordings, whose oldest would go. */
+static bool is_link_of_others(const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    autofree char *bare = mem_strndup(path, n);
+    autofree char *target = path_target(bare);
+    return !target && errno == EACCES;
+}
+
 /* Whoever owns a folder can lead what is written there to other places. */
 static int check_owner(const char *path, struct err *err)
 {
     struct stat st;
+    if (is_link_of_others(path))
+        return err_set(err, EXIT_ERROR,
+                       "'%s' is a link that another user put into a shared folder: name a folder "
+                       "of your own",
+                       path);
     if (stat(path, &st) != 0 || st.st_uid == geteuid() || st.st_uid == 0)
         return 0;
     return err_set(err, EXIT_ERROR, "the folder '%s' belongs to another user: name one of your own",

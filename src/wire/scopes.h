@@ -70,7 +70,7 @@ enum {
 };
 
 /* Rings of a channel for scopes, and how large: what a thread tells in a few milliseconds. */
-enum { SCOPES_RINGS = 4096, SCOPES_RING_BYTES = 1 << 20 };
+enum { SCOPES_RINGS = 4096, SCOPES_RING_BYTES = 4 << 20 };
 
 /*
  * A program that records itself starts a recorder with this variable: "CHANNEL SOCKET", files that

@@ -364,6 +364,73 @@ const cases = {
             assert.match(await page.locator('main').innerText(), /clang|llvm/);
             await dropped(Buffer.from('no recording at all'), 'x.kelvin');
             await page.waitForSelector('.toast:has-text("x.kelvin: ")');
+            await dropped(Buffer.from('main;parse 12\nmain;read 3\n'), 'x.folded');
+            await page.waitForSelector(`.toast:has-text("'kelvin view FILE' opens other formats")`);
+            await tab(page, 'Call tree');
+            assert.match(await page.locator('main').innerText(), /clang|llvm/);
+        });
+    },
+    // A link that asks for what is not there says so, and the page goes on.
+    async link() {
+        for (const [hash, said] of [['#value=nosuch', /nosuch/], ['#event=nosuch', /nosuch/], ['#thread=nosuch', /nosuch|thread/], ['#time=5..abc', /abc/], ['#focus=(', /\(/], ['#subtree=x;y', /x/], ['#tab=functions&scope=nosuch', /scope/]])
+            await withPage({hash}, async page => {
+                const text = await page.locator('.toast').first().innerText();
+                assert.match(text, /^The link asks for what this recording does not have: .* All of it is shown\.$/, hash);
+                assert.match(text, said);
+                assert.equal((await crumbs(page)).length, 0);
+                await tab(page, 'Functions');
+                assert.ok(await rows(page).count() > 0);
+            });
+        for (const hash of ['#tab=nosuch&order=nosuch&sort=nosuch', '#zoom=nosuch&file=7&by=function&nosuch=1', '#search=(', '#tab=functions&by=nosuch', '#tab=callers&fn=nosuch', '#fn=/(/&tab=callers'])
+            await withPage({hash}, async page => {
+                await tab(page, 'About');
+                await tab(page, 'Flame graph');
+                assert.match(await selected(page), /^2,000 samples/, hash);
+            });
+    },
+    // Ten tabs of one server, all at once; each has a selection of its own.
+    async tabs() {
+        await withPage({}, async first => {
+            const pages = await Promise.all(Array.from({length: 9}, () => first.context().newPage())), faults = [];
+            for (const p of pages) p.on('console', m => faults.push(m.text())).on('pageerror', e => faults.push(e.message));
+            await Promise.all(pages.map((p, i) => p.goto(`${url}#tab=functions&time=${i * 10}%25..${i * 10 + 10}%25`)));
+            for (const p of pages) {
+                await settled(p, 1);
+                assert.match(await selected(p), /^200 samples|^20\d samples|^19\d samples/);
+            }
+            assert.match(await selected(first), /^2,000 samples/);
+            assert.deepEqual(faults, []);
+        });
+    },
+    // The report has the page in it; without scripts nothing of it is seen.
+    async explore() {
+        await withPage({dead: true}, async page => {
+            assert.match(await page.locator('body').innerText(), /Functions: self/);
+            const opened = page.context().waitForEvent('page');
+            await page.getByRole('button', {name: 'Explore this recording'}).click();
+            const view = await opened, faults = [];
+            view.on('console', m => faults.push(m.text()));
+            view.on('pageerror', e => faults.push(e.message));
+            await settled(view, 1);
+            assert.deepEqual(await crumbs(view), ['focusread']);
+            await then(view, () => drag(view, 0.2, 0.6));
+            assert.match((await crumbs(view))[0], /^time/);
+            await then(view, () => view.keyboard.press('z'));
+            assert.deepEqual(await crumbs(view), ['focusread'], 'undone to what the report selects');
+            await then(view, () => view.keyboard.press('r'));
+            assert.deepEqual(await crumbs(view), []);
+            await then(view, () => view.keyboard.press('z'));
+            assert.deepEqual(await crumbs(view), ['focusread']);
+            await tab(view, 'Functions');
+            assert.ok(await rows(view).count() > 0);
+            assert.equal(await view.getByRole('button', {name: 'Copy link'}).count(), 0, 'this address ends with the tab');
+            await shot(view, 'view');
+            assert.deepEqual(faults, []);
+        });
+        await withPage({scripts: false}, async page => {
+            assert.match(await page.locator('body').innerText(), /Functions: self/);
+            assert.equal(await page.getByRole('button').count(), 0);
+            await shot(page, 'no-script');
         });
     },
     async still() {

@@ -358,6 +358,12 @@ json.dump(d, open("big.json", "w"))'
     [ "$(ls -A .kelvin)" = history.db ]
 }
 
+@test "a full disk where no store is yet: it cannot be written" {
+    run --separate-stderr bash -c "ulimit -f 1; trap '' XFSZ; exec '$KELVIN' bench -q --runs 3 --save main true"
+    exits 1
+    complains "cannot write" history.db "disk"
+}
+
 @test "every format has all that was measured" {
     import_of main sort=1000 scan=50
     import_of feature sort=1200 scan=50

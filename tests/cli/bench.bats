@@ -277,6 +277,14 @@ for n in 1000 2000 4000; do say "{\"name\":\"f/n=$n\",\"ns\":$n,\"param\":\"n\",
 END
     bench --runs 3 ./inner
     has "f: cost grows as n^1.00"
+    has "n^1.00 ±0.00"
+    # medians on a line, and runs that scatter by a third: the exponent is not that sure
+    program scattered <<'END'
+echo >>count-$1
+say "{\"name\":\"x\",\"ns\":$(($1 * (70 + 30 * ($(wc -l <count-$1) % 3))))}"
+END
+    bench --warmup 0 --runs 9 --list n=100,200,400 './scattered {n}'
+    [[ $output =~ "n^1.00 ±"(0\.[1-9]) ]] || fail "$output"
 }
 
 @test "parameters that are no numbers are compared, all combinations run" {
@@ -563,4 +571,12 @@ END
     [[ $stderr == *"'time' cannot be counted: there are instructions"* ]]
     bench --count allocations,cycles /bin/true
     [ "$status" = 1 ]
+}
+
+@test "a run that takes longer than --time says why" {
+    kelvin bench --time 0.1 'sleep 0.05' 'sleep 0.06'
+    exits 0
+    [[ $(tr -s ' \n' ' ' <<<"$output") == *" s, because at least 14 runs of each are needed"* ]] || fail "$output"
+    kelvin bench --time 20 --max-runs 14 true true
+    [[ $output != *"runs of each are needed"* ]] || fail "$output"
 }

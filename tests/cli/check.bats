@@ -257,10 +257,18 @@ assert d["growth"]["whole"]["costs"] == [1e6 * n for n in (440, 960, 2240)]' || 
     done
 }
 
-@test "two profiles with scopes are pointed out once" {
+@test "a report points to the command for scopes; commands about functions do not" {
     local in=$ROOT/tests/golden/views/input/scopes2.kelvin
     echo 'samples >= 1' >some.rules
     kelvin check "$in" some.rules --against "$in"
+    exits 0
+    [ -z "$stderr" ] || fail "$stderr"
+    for how in fold simd "annotate matmul"; do
+        # shellcheck disable=SC2086
+        kelvin $how "$in"
+        [[ $stderr != *"kelvin scopes"* ]] || fail "$how: $stderr"
+    done
+    kelvin report "$in"
     exits 0
     [ "$stderr" = "kelvin: 'kelvin scopes' shows the scopes in the input" ] || fail "$stderr"
 }

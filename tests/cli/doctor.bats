@@ -47,7 +47,7 @@ is() { # GOT PATTERN
     exits 0
     [ -z "$stderr" ]
     local name
-    for name in "user code" "kernel code" "seccomp" "timer engine" "kernel symbols" "governor" "disk"; do
+    for name in "user code" "kernel code" "waits" "seccomp" "timer engine" "kernel symbols" "governor" "disk"; do
         grep -qE "^  (ok|limited|no|note) +$name +[^ ]" <<<"$output" || fail "no line '$name'" "$output"
     done
     is "${lines[-1]}" "kelvin record: records with *."
@@ -76,6 +76,7 @@ is() { # GOT PATTERN
         is "$(check 'kernel code' state)" limited
         is "$(check 'kernel code' fix)" "sudo sysctl kernel.perf_event_paranoid=1*"
         is "$(check 'kernel symbols' state)" limited
+        is "$(check waits why)" "durations only, *: kernel.perf_event_paranoid is 2"
     fi
 }
 

@@ -39,7 +39,10 @@ load ../lib/helpers
     iconv -t UTF-16 plain.folded >little.txt
     { printf '\376\377'; iconv -t UTF-16BE plain.folded; } >big.txt
     { printf '\357\273\277'; cat plain.folded; } >mark.txt
-    for file in plain.folded.xz plain.folded.bz2 little.txt big.txt mark.txt; do
+    for pack in gzip zstd xz bzip2; do
+        for text in little big mark; do "$pack" -c "$text.txt" >"$text.$pack"; done
+    done
+    for file in plain.folded.xz plain.folded.bz2 {little,big,mark}.{txt,gzip,zstd,xz,bzip2}; do
         kelvin fold "$file"
         prints "$want"
         [ -z "$stderr" ] || fail "$file: $stderr"
@@ -50,6 +53,17 @@ load ../lib/helpers
         kelvin fold "$file"
         prints $'main 4\nmain;größe;😀 14'
     done
+}
+
+@test "what is packed twice is no profile, and UTF-16 that is cut inside of gzip is said to be" {
+    printf 'main;f 7\n' | gzip | gzip >twice.gz
+    kelvin fold twice.gz
+    exits 5
+    complains 'not a profile in any format'
+    printf 'main;f 7\n' | iconv -t UTF-16 | head -c -1 | gzip >odd.gz
+    kelvin fold odd.gz
+    exits 5
+    complains 'UTF-16 data is'
 }
 
 @test "xz and bzip2 that are cut or damaged are an error" {
@@ -154,7 +168,7 @@ library() { # NAME
     clang++ -ftime-trace -c t.cc || skip "this clang has no -ftime-trace"
     kelvin fold t.json
     exits 0
-    [ "$stderr" = "kelvin: 'kelvin scopes' shows the scopes in the input" ] || fail "$stderr"
+    [ -z "$stderr" ] || fail "$stderr"
     local took_us
     took_us=$(grep -o '"ts":[0-9]*,"dur":[0-9]*,"name":"ExecuteCompiler"' t.json | sed 's/.*"dur":\([0-9]*\).*/\1/')
     [ "$(awk '/ExecuteCompiler/ { n += $NF } END { printf "%d", n / 1000 }' <<<"$output")" = "$took_us" ] ||
@@ -175,7 +189,7 @@ library() { # NAME
     mkdir empty
     kelvin fold empty
     exits 1
-    complains 'is a directory' "no file 'data'"
+    complains 'is a directory, but neither' "a file 'data'"
 }
 
 @test "pprof takes the program for the file, and prints none of our comments" {

@@ -45,3 +45,11 @@ END
     kelvin heap app.json
     [[ $output == *"--token secret"* ]] || fail "$output"
 }
+
+@test "diff of exact counts shows bytes as such, and speaks of no samples" {
+    make_heap
+    kelvin diff app.json app.json
+    exits 0
+    [[ $output =~ total\ [0-9.]+\ (B|[KMG]iB)\ -\>\ [0-9.]+\ (B|[KMG]iB)\ \(\+0\.0%\) ]] || fail "$output"
+    [[ $output != *"number of samples"* ]] || fail "$output"
+}

@@ -109,3 +109,54 @@ print(';'.join('g' for i in range(100000)), 2)" >deep.folded
     [ "$status" = 1 ] || fail "$status: $output"
     [[ $output == *"'folder/data': it is not a regular file"* ]] || fail "$output"
 }
+
+# A chain of N functions, each sampled once.
+write_chain() { # FILE N
+    python3 - "$1" "$2" <<'PY'
+import json, sys
+n = int(sys.argv[2])
+nodes = [{"id": i, "callFrame": {"functionName": "f%d" % (i % 10), "url": "", "lineNumber": 0},
+          "children": [i + 1] if i < n else []} for i in range(1, n + 1)]
+json.dump({"nodes": nodes, "startTime": 0, "endTime": n, "samples": list(range(1, n + 1)), "timeDeltas": [1] * n},
+          open(sys.argv[1], "w"))
+PY
+}
+
+@test "a few megabytes of deep stacks do not become gigabytes" {
+    write_chain deep.cpuprofile 40000
+    ulimit -f 200000
+    for how in "fold" "convert --to folded" "convert --to pprof" "convert --to speedscope"; do
+        # shellcheck disable=SC2086
+        kelvin $how deep.cpuprofile -o out
+        exits 1
+        complains "GiB" "times as large as the profile" "kelvin, firefox"
+        no_file out
+    done
+    kelvin convert deep.cpuprofile -o deep.kelvin
+    exits 0
+    [ "$(info deep.kelvin samples)" = 40000 ] || fail "$(info deep.kelvin samples)"
+    # Where it is not much, depth is no matter.
+    write_chain fair.cpuprofile 2000
+    kelvin fold fair.cpuprofile
+    exits 0
+    [ "$(wc -l <<<"$output")" -ge 1999 ]
+}
+
+@test "a pipe that nobody reads does not hold an output for good" {
+    echo 'main;work 300' >x.folded
+    mkfifo pipe
+    local pids=() how
+    for how in "flame" "fold" "convert --to pprof" "report --format html"; do
+        # shellcheck disable=SC2086
+        timeout "$(patience 30)" "$KELVIN" $how x.folded -o pipe 2>"said.${how%% *}" &
+        pids+=($!)
+    done
+    for how in "${pids[@]}"; do
+        status=0
+        wait "$how" || status=$?
+        [ "$status" = 1 ] || fail "$status: $(cat said.*)"
+    done
+    [ "$(grep -c "^kelvin: cannot write 'pipe': it is a pipe that nobody reads" said.*)" = "$(printf '%s:1\n' said.*)" ] ||
+        fail "$(cat said.*)"
+    [ -p pipe ]
+}

@@ -61,6 +61,8 @@ int stream = profile_find_stream(p, event);
 s->sampled = profile_find_column(p, s->stream, VALUE_SAMPLES) >= 0;
 if (profile_pick_value(p, "Ir", NULL, &value, &err) != 0)
 else if (strcmp(unit, UNIT_COUNT) == 0)
+if (strcmp(unit, "nanoseconds") == 0)
+if (strcmp(c->unit, "bytes") == 0)
 bool wall = text_is(profile_str(s->profile, s->stream->event), WALL_VALUE);
 CODE
 }
@@ -73,6 +75,6 @@ CODE
     done <<'CODE'
 json_text(j, profile_str(p, s->event));
 if (profile_pick_value(p, q->event, q->value, &value, err) != 0)
-units_scaled(s, ns, UNIT_TIME);
+profile_add_value(p, stream, "wall", UNIT_TIME);
 CODE
 }

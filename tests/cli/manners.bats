@@ -137,3 +137,16 @@ for words in (["bench", "--input", "pipe", "cat"], ["bench", "--runs", "3", "-o"
         sys.exit(f"goes on: {words}")
 PY
 }
+
+@test "help topics and formats that are misspelt are guessed, and a program is not taken for a profile" {
+    kelvin help recrod
+    exits 1
+    complains "no help on 'recrod'; did you mean 'record'?"
+    echo 'a;b 1' >x.folded
+    kelvin convert x.folded --to pproff -o x.out
+    exits 1
+    complains "no format 'pproff' to write; did you mean 'pprof'?"
+    kelvin report "$KELVIN"
+    exits 5
+    complains "a program or library, not a profile: 'kelvin record' makes one"
+}

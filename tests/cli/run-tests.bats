@@ -100,6 +100,43 @@ BATS
     [[ $output == *"FAIL live: shaky (a.b)"*"only 2 left"* ]] || fail "$output"
 }
 
+@test "files that run at the same time: each counts once, and words stay with their failure" {
+    mkdir -p tests/live build
+    local i
+    for i in 1 2 3 4 5; do
+        sed "s/^TEST/@test/; s/FILE/$i/" >"tests/live/f$i.bats" <<'BATS'
+TEST "one of FILE" {
+    sleep 0.2
+}
+TEST "two of FILE" {
+    [[ $BATS_TEST_NAME != *3 ]] || { echo "it is $BATS_TEST_NAME"; false; }
+}
+BATS
+    done
+    TESTS=$PWD/tests B=$PWD/build run "$ROOT/tools/run-tests.sh" live
+    exits 1
+    ends_with "9 passed, 1 failed, 0 skipped"
+    [[ $output == *"FAIL live: two of 3"*"it is test_two_of_3"* ]] || fail "$output"
+    [ -z "$(find build/test-logs -name 'queue*' -o -name 'patient*' -o -name 'pipe*')" ] || fail "$(ls build/test-logs)"
+}
+
+@test "a build that fails ends the tests beside it" {
+    mkdir -p tests/live build
+    sed 's/^TEST/@test/' >tests/live/a.bats <<'BATS'
+TEST "long" {
+    echo $BASHPID >"$LONG"
+    exec sleep 987
+}
+BATS
+    # shellcheck disable=SC2016  # for the command
+    LONG=$PWD/long TESTS=$PWD/tests B=$PWD/build run timeout "$(patience 60)" \
+        "$ROOT/tools/run-tests.sh" first bash -c 'until [ -s "$LONG" ]; do sleep 0.1; done; exit 1'
+    exits 1
+    [[ $output == *"the build failed: bash"* ]] || fail "$output"
+    ends() { ! kill -0 "$(cat long)"; }
+    wait_until 20 ends
+}
+
 @test "the rest: what was skipped runs once more, and the counts are those of both runs" {
     mkdir -p tests/live tests/cli build/sanitize
     sed 's/^TEST/@test/' >tests/live/a.bats <<'BATS'

@@ -92,6 +92,26 @@ plant_suite() { # FOLDER
     no_litter ..
 }
 
+@test "a folder to rotate in that another user leads to, owns or marked is refused" {
+    need_record -a -d 1
+    mkdir ours ../theirs ../open
+    "$KELVIN" record -a --rotate 1s -d 1 -q ours
+    local before
+    before=$(ls -lA ours)
+    ln -s mine/ours ../link
+    mkfifo ../pipe
+    chmod 1777 ../open
+    touch ../open/kelvin-recordings ../open/20261117T075512.123Z.kelvin
+    chown -h -R $OTHER ../link ../theirs ../open/kelvin-recordings
+    for to in link link/ theirs open pipe; do
+        run --separate-stderr timeout "$(patience 30)" "$KELVIN" record -a --rotate 1s --keep 1s --max-size 1K -d 1 -q "../$to"
+        [ "$status" = 125 ] || fail "$to: exit code $status: $stderr"
+        [[ $stderr == *"another user"* || $to == open || $to == pipe ]] || fail "$to: $stderr"
+    done
+    [ "$(ls -lA ours)" = "$before" ] || fail "$(ls -lA ours)"
+    [ -e ../open/20261117T075512.123Z.kelvin ] || fail "a file there was removed"
+}
+
 @test "what replaces a file of another user is not for everybody to write, and a recording not to read" {
     umask 022
     touch ../a.svg ../a.kelvin

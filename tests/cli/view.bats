@@ -94,6 +94,7 @@ END
     [ "$(get "/$token/../../etc/passwd" --path-as-is)" = 404 ]
     [ "$(get "/$token/" -H 'Host: evil.example')" = 403 ]
     [ "$(get "/$token/" -H 'Origin: http://evil.example')" = 403 ]
+    [ "$(get "/$token/" -0 -H 'Host:')" = 400 ]
     [ "$(get "/$token/" -X POST -d x=y)" = 405 ]
     curl -sI "$ADDRESS" >head.txt
     grep -q "Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval';" head.txt
@@ -319,7 +320,7 @@ in_page() { # CASE ADDRESS ARG...
 @test "view in a browser: odd profiles: one sample, no times, deep stacks, a cut file" {
     need_page
     echo 'main;only 1' >one.folded
-    awk 'BEGIN { for (i = 0; i < 20000; i++) printf "f%d;", i; print "end 5"; print "f0;x 3" }' >deep.folded
+    awk 'BEGIN { for (i = 0; i < 100000; i++) printf "f%d;", i; print "end 5"; print "f0;x 3" }' >deep.folded
     "$KELVIN" convert "$ROOT/examples/clang.perf.txt.gz" -o whole.kelvin
     head -c -10 whole.kelvin >cut.kelvin
     local file
@@ -346,4 +347,30 @@ in_page() { # CASE ADDRESS ARG...
     in_page still "file://$PWD/page.html"
     serve timed.json
     in_page still "$ADDRESS"
+}
+
+@test "view in a browser: a link that asks for what is not there says so, and the page goes on" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page link "file://$PWD/page.html"
+}
+
+@test "view in a browser: a report opens the page that is packed in it" {
+    need_page
+    timed
+    kelvin report timed.json --focus read -o report.html
+    exits 0
+    in_page explore "file://$PWD/report.html"
+}
+
+@test "view in a browser: ten tabs of one server, and a file that changes while it is viewed" {
+    need_page
+    timed
+    serve timed.json
+    in_page tabs "$ADDRESS"
+    echo 'no profile any more' >timed.json
+    in_page tabs "$ADDRESS"
+    rm timed.json
+    in_page selection "$ADDRESS"
 }

@@ -74,7 +74,7 @@ static void export_all(const struct profile *p)
         export_write(export_formats[i], nowhere, &s, &(struct export_opts){.all = true}, &err);
     }
     struct folded_opts plain = {.group = GROUP_TID, .addresses = true};
-    folded_print(nowhere, &s, &plain);
+    folded_print(nowhere, &s, &plain, &err);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

@@ -2,6 +2,7 @@
 # Recordings that follow one another in a folder: rotation, limits, a crash, a full disk, reading across files.
 # shellcheck disable=SC2154,SC2016  # kelvin sets output, status, stderr
 load ../lib/helpers
+TARGET=${KELVIN%/*}/tests/target
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
@@ -39,12 +40,45 @@ samples_in() { # FILE-OR-DIR [OPTION...]
     done < <(recordings d)
     [ "$(samples_in d)" = "$sum" ] || fail "$(samples_in d) of $sum samples"
     [ "$(samples_in d --last 1s)" -lt "$sum" ]
+    [ "$("$KELVIN" info --json d 2>/dev/null | jq -r .meta.source)" = d ]
     kelvin report d --last 1s
     exits 0
     [[ $output == *"the last 1s"* ]] || fail "$output"
     # What is in one file only is a file's worth: names and stacks of all the others are not in it.
     kelvin flame d --by process -o d.svg
     exits 0
+}
+
+@test "rotation loses nothing: the files have every page fault between them, or count it as lost" {
+    "$KELVIN" record -q -e page-faults --rotate 1s -o d/ -- "$TARGET/touch" 40000
+    [ "$(recordings d | wc -l)" -ge 2 ]
+    sum=0 lost=0
+    while read -r file; do
+        sum=$((sum + $("$KELVIN" fold "$file" 2>/dev/null | awk '/touch_page/ { n += $NF } END { print n + 0 }')))
+        lost=$((lost + $("$KELVIN" info --json "$file" | jq '.streams[0].lost')))
+    done < <(recordings d)
+    # What was lost may have been others than those of touch_page: the program's start has a few.
+    [ "$sum" -le 40000 ] && [ $((sum + lost)) -ge 40000 ] || fail "$sum in the files, $lost lost"
+}
+
+@test "a file of a time in which nothing ran has no samples, which info shows and a folder adds up" {
+    "$KELVIN" record -q -e page-faults --rotate 1s -o d/ -- "$TARGET/touch" 2000 3500
+    empty=0
+    while read -r file; do
+        kelvin info "$file"
+        exits 0
+        [[ $output != *"page-faults, 0 rows"*"no samples: nothing was seen to run"* ]] || empty=$((empty + 1))
+    done < <(recordings d)
+    [ "$empty" -ge 1 ]
+    kelvin report d
+    exits 0
+    [[ $stderr != *"left out"* && $output == *touch_page* ]] || fail "$stderr$output"
+    find d -name '2*Z.kelvin' | while read -r file; do
+        "$KELVIN" info "$file" | grep -q 'page-faults, 0 rows' || rm "$file"
+    done
+    kelvin report d
+    exits 5
+    [ "$stderr" = "kelvin: 'd' has no recording with samples yet" ] || fail "$stderr"
 }
 
 @test "old recordings are removed, by age and by size" {

@@ -48,7 +48,7 @@ calls() { # FILE
     kelvin record -q -o none.kelvin -- ./app
     kelvin scopes none.kelvin
     if [[ $stderr != *"no stack in it"* ]]; then # so short a program may have no sample at all
-        exits 1
+        exits 5
     fi
     [ -z "$output" ] || fail "$output"
 }
@@ -99,4 +99,12 @@ END
     exits 0
     [[ $(calls r.kelvin) == *"app::tree::walk"*" 10"* ]] || fail "$(calls r.kelvin)"
     [ "$("$KELVIN" scopes --format json r.kelvin | jq -r '.note')" = null ]
+}
+
+@test "a program without such functions is told apart from one that called none" {
+    cc -O1 -g -pthread app.c -o plain
+    kelvin record --engine none --functions -o r.kelvin -- ./plain
+    [[ $stderr == *"no function was seen: build the program with -finstrument-functions"* ]] || fail "$stderr"
+    kelvin record --engine none --functions -o r.kelvin -- ./app
+    [[ $stderr != *"no function was seen"* ]] || fail "$stderr"
 }

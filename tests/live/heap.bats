@@ -70,6 +70,15 @@ agrees() {
     agrees
 }
 
+# Times are left out where a thread is alone with a block (lib/heap_owner.h): here it is not, and each address changes hands.
+@test "threads that pass one address to and fro: no event changes places with another's" {
+    record "$TARGET/heap" turns 500
+    agrees
+    [ "$(sum frees part_cleared)" = 500 ] || fail "$(sum frees part_cleared)"
+    kelvin info r.kelvin
+    ! grep -E '(unknown|missed)_frees' <<<"$output" || fail "$output"
+}
+
 @test "a child has a heap of its own after fork" {
     record "$TARGET/heap" fork 500
     agrees
@@ -166,6 +175,73 @@ END
     [[ $output == *"churn: part_small makes 100% of the allocations"* ]] || fail "$output"
     [[ $output == *"one size: 100% of the blocks of part_small have 32 to 63 bytes"* ]] || fail "$output"
     [[ $output == *"temporary: 100% of the allocations"* ]] || fail "$output"
+}
+
+@test "a recorder that is killed: the program goes on, and kelvin heap claims no peak" {
+    "$KELVIN" record -q --heap -o r.kelvin -- "$TARGET/heap" cache 60 >own.txt 2>/dev/null &
+    local recorder=$!
+    wait_until 20 bash -c '"$0" fold --value allocated r.kelvin.part | grep -q part_' "$KELVIN"
+    kill -9 "$recorder"
+    wait "$recorder" || true
+    kelvin heap r.kelvin.part
+    exits 0
+    [[ $output == *"The recording was cut off: its peak and what was never freed are not known."* ]] || fail "$output"
+    [[ $output != *"Peak 0"* && $output != *"Never freed"* && $output != *"exact:"* ]] || fail "$output"
+    kelvin heap --format json r.kelvin.part
+    [ "$(jq '.cut_off, has("peak"), has("leaked")' <<<"$output" | xargs)" = "true false false" ] || fail "$output"
+    wait_until 20 grep -q '^leaked' own.txt
+}
+
+@test "the recorder stops for a second: threads wait, and nothing is lost" {
+    "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap" plain 2000000 >own.txt 2>err.txt &
+    local recorder=$!
+    wait_until 20 test -e r.kelvin.part
+    sleep 0.3
+    kill -STOP "$recorder"
+    sleep 1
+    kill -CONT "$recorder"
+    wait "$recorder"
+    grep -q 'times for the recorder to catch up' err.txt || fail "$(cat err.txt)"
+    output=$(cat own.txt)
+    agrees
+}
+
+# A load in the first second, a cache that grows in the second one.
+@test "kelvin heap --time: who grew between two times" {
+    cat >steps.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *volatile kept;
+__attribute__((noinline)) static void part_load(void) { kept = memset(malloc(3000000), 1, 3000000); }
+__attribute__((noinline)) static void part_cache(void) { kept = memset(malloc(50000), 1, 50000); }
+int main(void)
+{
+    part_load();
+    usleep(1000000);
+    for (int i = 0; i < 20; i++) {
+        part_cache();
+        usleep(20000);
+    }
+    usleep(600000);
+    return 0;
+}
+END
+    cc -O1 -g -o steps steps.c
+    record ./steps
+    kelvin heap --time 0.5.. --format json r.kelvin
+    exits 0
+    [ "$(jq '.live_at_range_start, .live_at_range_end' <<<"$output" | xargs)" = "3000000 4000000" ] || fail "$output"
+    [ "$(jq '.places[] | select(.function == "part_cache") | .range_growth, .live_at_range_start' <<<"$output" | xargs)" = "1000000 0" ]
+    [ "$(jq '.places[] | select(.function == "part_load") | .range_growth' <<<"$output")" = 0 ]
+    kelvin heap --time ..500ms r.kelvin
+    exits 0
+    [[ $output == *"In ..500ms the heap went from 0 B to 2.86 MiB."* ]] || fail "$output"
+    kelvin heap --time 50..60 r.kelvin
+    exits 1
+    [[ $stderr == *"nothing was recorded in the time range"* ]] || fail "$stderr"
+    kelvin heap --time nonsense r.kelvin
+    [[ $stderr == *"not a time range"* ]] || fail "$stderr"
 }
 
 @test "what is live over time grows as it was allocated" {
@@ -537,6 +613,135 @@ END
     grep -Eq '"unknown_frees": ?1\b' <<<"$output" || fail "$output"
 }
 
+@test "a free of a foreign pointer is counted, named and passed on unchanged" {
+    cat >foreign.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+    static char own[64];
+    char *volatile p = own + 16, *volatile kept = malloc(300);
+    free(p);
+    return kept == NULL;
+}
+END
+    cc -O0 -w foreign.c -o foreign
+    run --separate-stderr ./foreign
+    exits 134
+    local bare=$stderr
+    kelvin record --heap -o r.kelvin -- ./foreign
+    exits 134
+    [[ $bare == *"free(): invalid pointer"* && $stderr == *"free(): invalid pointer"* ]] || fail "$stderr"
+    [[ $stderr == *"1 free was of a block that nobody was seen to allocate"* ]] || fail "$stderr"
+    [ "$(sum leaked ';main ')" = 300 ] || fail "$(sum leaked)"
+}
+
+@test "a full disk: the program goes on, and the recorder says why there is no recording" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to mount a small disk"
+    mkdir small
+    mount -t tmpfs -o size=4k tmpfs small || skip "no right to mount"
+    kelvin record --heap -o small/r.kelvin -- "$TARGET/heap" plain 20000
+    umount small
+    exits 125
+    [[ $stderr == *"No space left"* ]] || fail "$stderr"
+    [ "$(told allocations)" -gt 20000 ] || fail "$output"
+}
+
+# What stands out in r.kelvin, by title.
+insights() {
+    "$KELVIN" heap --format json r.kelvin 2>/dev/null | jq -r '.insights[] | .title + ": " + .text'
+}
+
+@test "vectors that grow by steps and copies of strings are found, and those that reserve are not" {
+    cat >steps.cc <<'END'
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+#define PART __attribute__((noinline)) static
+static void keep(const void *p) { __asm__ volatile("" : : "r"(p) : "memory"); }
+PART void part_vector(bool reserves)
+{
+    std::vector<int> v;
+    if (reserves)
+        v.reserve(1000);
+    for (int i = 0; i < 1000; i++)
+        v.push_back(i);
+    keep(v.data());
+}
+PART void part_lines()
+{
+    char *p = nullptr;
+    for (int n = 64; n <= 1024; n += 64)
+        keep(p = static_cast<char *>(realloc(p, n)));
+    free(p);
+}
+PART size_t length_of(std::string s) { keep(s.data()); return s.size(); }
+PART void part_copy(const std::string &s) { size_t n = length_of(s); keep(&n); }
+PART void part_names(const char *s) { char *p = strdup(s); keep(p); free(p); }
+int main(int, char **argv)
+{
+    std::string text = "a string that is too long to be kept without a block";
+    for (int i = 0; i < 20000; i++) {
+        switch (argv[1][0]) {
+        case 'v': part_vector(false); break;
+        case 'h': part_vector(true); break;
+        case 'r': part_lines(); break;
+        case 'c': part_copy(text); break;
+        case 's': part_names(text.c_str()); break;
+        }
+    }
+}
+END
+    c++ -O2 -g -o steps steps.cc
+    record ./steps vector
+    [[ $(insights) == *"growth by steps: part_vector"*" moved to a larger block 220,000 times, as a vector that was full or by realloc: 100%"* ]] || fail "$(insights)"
+    record ./steps realloc
+    [[ $(insights) == *"growth by steps: part_lines"*" moved to a larger block 300,000 times"*"94%"* ]] || fail "$(insights)"
+    record ./steps copy
+    [[ $(insights) == *"string copies: part_copy"*" made 20,000 copies of strings, 100%"* ]] || fail "$(insights)"
+    record ./steps strdup
+    [[ $(insights) == *"string copies: part_names"*" made 20,000 copies of strings, 100%"* ]] || fail "$(insights)"
+    local quiet
+    for quiet in "./steps healthy" "git --version" "jq -n [range(20000)]"; do
+        # shellcheck disable=SC2086
+        record $quiet
+        [[ $(insights) != *"growth by steps"* && $(insights) != *"string copies"* ]] || fail "$quiet: $(insights)"
+    done
+}
+
+# The program asks malloc itself: malloc_usable_size() and the header of 8 bytes.
+@test "small-block overhead is what glibc's malloc adds, and is left out with another allocator" {
+    cat >small.c <<'END'
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    static char out[4096];
+    long added = 0;
+    setvbuf(stdout, out, _IOFBF, sizeof out);
+    for (int i = 0; i < 1023; i++)
+        added += (long)malloc_usable_size(malloc(i)) + 8 - i;
+    printf("added %ld\n", added);
+    return 0;
+}
+END
+    cc -O0 -w small.c -o small
+    record ./small
+    local added
+    added=$(told added)
+    kelvin heap --format json r.kelvin
+    [ "$(jq '.places[] | select(.function == "main") | .small_block_overhead' <<<"$output")" = "$added" ] || fail "$added: $output"
+    kelvin heap r.kelvin
+    [[ $output == *"Small-block overhead: malloc added "*" to 1,023 blocks below 1 KiB"* ]] || fail "$output"
+    local lib=(/usr/lib/*/libjemalloc.so.2)
+    [ -e "${lib[0]}" ] || skip "jemalloc is not installed here"
+    run --separate-stderr env LD_PRELOAD="${lib[0]}" "$KELVIN" record --heap -o r.kelvin -- ./small
+    exits 0
+    kelvin heap r.kelvin
+    [[ $output != *"Small-block overhead"* ]] || fail "$output"
+}
+
 @test "a program whose frees all fit says nothing of odd ones" {
     record "$TARGET/heap" plain 200
     [[ $stderr != *"nobody was seen"* ]] || fail "$stderr"
@@ -780,4 +985,25 @@ END
         [ "$(sum allocations ";$1;deeper;(.*;)?middle;leaf")" = "$2" ] || fail "$1: $(sum allocations ";$1;") allocations"
         [ "$(sum allocated ";$1;deeper;(.*;)?middle;leaf")" = "$3" ] || fail "$1: $(sum allocated ";$1;") bytes"
     done
+}
+
+@test "RSS is the program's own, without the table of stacks that it shares with the recorder" {
+    cat >own.py <<'END2'
+import json, mmap, re, time
+json.loads(json.dumps([{str(i): [i]} for i in range(20000)]))
+shared = mmap.mmap(-1, 32 << 20)
+for at in range(0, 32 << 20, 4096):
+    shared[at] = 1
+time.sleep(0.5)
+status = open("/proc/self/status").read()
+print("own", 1024 * (32768 + sum(int(re.search(key + r":\s+(\d+)", status)[1]) for key in ("RssAnon", "RssFile"))))
+print("all", 1024 * int(re.search(r"VmRSS:\s+(\d+)", status)[1]))
+END2
+    PYTHONMALLOC=malloc record python3 own.py
+    local own all rss
+    own=$(told own) all=$(told all)
+    rss=$("$KELVIN" heap --format json r.kelvin | jq .rss_max)
+    [ $((all - own)) -gt $((8 << 20)) ] || fail "the table of stacks is too small to show: own $own, all $all"
+    [ "$rss" -gt $((own - (4 << 20))) ] || fail "RSS $rss, own $own, all $all"
+    [ "$rss" -lt $((own + (4 << 20))) ] || fail "RSS $rss, own $own, all $all"
 }

@@ -151,3 +151,11 @@ agrees() {
     [ "$status" = 125 ] || fail "$status: $output"
     kill -0 "$pid"
 }
+
+@test "attach: without root one's own process is refused with what to do" {
+    folder=$(open_folder)
+    run_as_nobody bash -c "sleep 30 & p=\$!
+        '$folder/kelvin' record --heap=sampled -p \$p -d 1 -o /tmp/nobody.kelvin; rc=\$?; kill \$p; exit \$rc"
+    [ "$status" = 125 ] || fail "$status: $output"
+    [[ $stderr == *"no right to follow the heap of process "*": run as root, or record it from its start"* ]] || fail "$stderr"
+}

@@ -99,6 +99,27 @@ splits_right() { # FILE SIXTY THIRTY TEN
     [ "$("$KELVIN" fold --tid p.kelvin | cut -d';' -f1 | sort -u | wc -l)" = 3 ]
 }
 
+@test "a running process that set its own title is named without the room behind it" {
+    cat >titled.c <<'END'
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    memset(argv[0], 0, (size_t)(argv[argc - 1] + strlen(argv[argc - 1]) - argv[0]));
+    strcpy(argv[0], "titled job");
+    return (int)sleep(60);
+}
+END
+    cc -o titled titled.c
+    ./titled a line of arguments that the title is written over &
+    local pid=$!
+    wait_until 10 grep -q "^titled job" /proc/$pid/cmdline
+    kelvin record -q --min-samples 0 -p $pid -d 0.2 -o p.kelvin
+    kill $pid
+    exits 0
+    [ "$(info p.kelvin command)" = "'titled job'" ] || fail "$(info p.kelvin command)"
+}
+
 @test "a command whose time is over is ended, and that is no failure" {
     kelvin record -q --min-samples 0 -d 0.5 -o d.kelvin -- sleep 300
     exits 0

@@ -294,7 +294,7 @@ END
     [ ! -e x.svg ]
     kelvin record -q -o none.kelvin -- bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
     kelvin diff --scopes r.kelvin none.kelvin
-    exits 1
+    exits 5
     [[ $stderr == *"there are no scopes in this profile"* ]]
 }
 
@@ -383,7 +383,7 @@ END
 @test "a program without scopes: said, and what to do" {
     record bash -c 'for ((i = 0; i < 200000; i++)); do :; done'
     kelvin scopes r.kelvin
-    exits 1
+    exits 5
     [[ $stderr == *"no scopes in this profile: put KELVIN_SCOPE"* ]]
     [ "$("$KELVIN" info r.kelvin | grep -c '^stream')" = 1 ]
 }
@@ -530,6 +530,12 @@ END
     # Medians: a span that had to wait for a CPU is longer, its samples are not more.
     spans=$(scopes '(.flat | map({(.scope): .p50.ns}) | add) as $ns | 100 * $ns.attention / ($ns.attention + $ns["feed forward"]) | round')
     [ $((100 * attention / (attention + forward) - spans)) -le 15 ] && [ $((spans - 100 * attention / (attention + forward))) -le 15 ]
+    # A page and a table in Markdown: insights end with one full stop, and one call has no 99th percentile.
+    "$KELVIN" scopes r.kelvin -o page.html
+    "$KELVIN" scopes r.kelvin -o page.md
+    grep -q 'Hot path' page.html && grep -q 'Hot path' page.md
+    [ -z "$(grep -E '^- .*\.\.$|\.\.</p>' page.md page.html)" ]
+    [ "$(grep -o '>p50 ' page.html | wc -l)" -gt "$(grep -o '>p99 ' page.html | wc -l)" ]
 }
 
 @test "the server of the examples: a request is its time in the queue and in service" {
@@ -606,6 +612,50 @@ END
     [ "$(in_scope '^around$')" = 1 ]
     "$KELVIN" flame --scopes --event heap --value allocations r.kelvin -o heap.svg
     grep -q '>token (3,300 allocations' heap.svg
+    # The program has no counters; those of the heap are not its own.
+    [ "$(scopes '.counters | length')" = 0 ]
+    [[ $("$KELVIN" scopes r.kelvin) != *"Counters and gauges"* ]]
+}
+
+@test "check --sizes: how each scope grows, from the times that kelvin scopes has" {
+    cat >grows.c <<'END'
+#include <kelvin.h>
+#include <stdlib.h>
+static void work(long n) { for (volatile long i = 0; i < n; i++); }
+int main(int argc, char **argv)
+{
+    long n = atol(argv[argc - 1]);
+    { KELVIN_SCOPE("pairs by pairs"); work(n * n * 40); }
+    { KELVIN_SCOPE("one by one"); work(n * 40000); }
+    return 0;
+}
+END
+    cc -O1 -I"$INCLUDE" grows.c -o grows
+    for n in 200 400 800; do
+        "$KELVIN" record -q -o "$n.kelvin" -- ./grows $n
+    done
+    kelvin check --sizes 200,400,800 200.kelvin 400.kelvin 800.kelvin --format json
+    exits 0
+    for n in 200 400 800; do
+        "$KELVIN" scopes --format json "$n.kelvin" | jq '.flat[] | select(.scope == "pairs by pairs") | .total_ns'
+    done >want.txt
+    jq '.growth.scopes[] | select(.name == "pairs by pairs") | .total.costs[]' <<<"$output" | diff - want.txt
+    printf 'growth "pairs by pairs" >= 0.1\ngrowth self "one by one" >= -9\n' >grow.rules
+    kelvin check --sizes 200,400,800 200.kelvin 400.kelvin 800.kelvin grow.rules
+    [[ $output == *"Scopes by the time that their spans took"* ]] || fail "$output"
+    [[ $stderr != *"no function"* ]] || fail "$stderr"
+    echo 'growth "three by three" <= 1' >none.rules
+    kelvin check --sizes 200,400,800 200.kelvin 400.kelvin 800.kelvin none.rules
+    exits 1
+}
+
+@test "memory that the scopes need themselves is not the program's" {
+    allocating_program
+    kelvin record --heap=mmap -o r.kelvin -- ./blocks
+    exits 0
+    "$KELVIN" fold --event heap --value allocated r.kelvin >stacks.txt
+    [ -s stacks.txt ]
+    [ -z "$(grep scopes_thread stacks.txt)" ] || fail "$(grep scopes_thread stacks.txt)"
 }
 
 @test "rules say what may be allocated in a scope" {

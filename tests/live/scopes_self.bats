@@ -171,6 +171,21 @@ END
     [ $((10 * in)) -ge $((6 * all)) ]
 }
 
+@test "attached: files that follow one another have the scopes of their time" {
+    start_loop
+    kelvin record -q --engine none -p "$loop" --rotate 1s -d 3.5 -o d/
+    stop_loop
+    exits 0
+    local file n=0
+    for file in d/2*.kelvin; do
+        cp "$file" r.kelvin
+        [ "$(scopes '[.flat[].scope] | sort | join(",")')" = inner,other,step ] || fail "$file: $(scopes '[.flat[].scope]')"
+        [ "$(scopes '.duration_ns < 3000000000 and .note == null')" = true ] || fail "$file"
+        n=$((n + 1))
+    done
+    [ "$n" -ge 3 ] || fail "$(ls d)"
+}
+
 @test "attached: one recorder at a time, the second is told and the first is left alone" {
     start_loop
     "$KELVIN" record -q --engine none -p "$loop" -d 3 -o r.kelvin 3>&- &

@@ -35,6 +35,7 @@ tells_nothing() { # WORD PATH...
     done
     for format in html md json; do
         "$KELVIN" report x.kelvin --format "$format" -o "out/report.$format"
+        "$KELVIN" report x.kelvin x.kelvin --format "$format" -o "out/reports.$format"
         "$KELVIN" diff x.kelvin x.kelvin --format "$format" -o "out/diff.$format"
     done
     "$KELVIN" flame x.kelvin -o out/x.svg

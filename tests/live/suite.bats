@@ -79,6 +79,11 @@ print_of() { (cd "$1" && find . -type f | sort | xargs sha256sum) | sha256sum; }
     has perf/small.md 'suspect'
     has perf/small.md 'kelvin run small'
     has perf/small.md 'digest of the sources'
+    if [[ $("$KELVIN" view 2>&1) != *"built without the page"* ]]; then
+        has perf/small.view.html 'id="data0"'
+        has perf/index.html '<a href="small.view.html"><img src="small.svg"'
+        has perf/small.md '](small.svg)\](small.view.html)'
+    fi
     ! grep -rniE 'todo|fixme|to be filled|tbd' perf/*.md perf/index.html || fail "left to be filled in"
     ! grep -rn "$HOME/" perf/*.md perf/index.html perf/run.json || fail "shows the home folder"
     python3 -c 'import json; r = json.load(open("perf/run.json"));
@@ -204,8 +209,10 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     exits 1
     complains "kelvin init"
     printf 'app: app.c\n\tcc $(CFLAGS) -o app app.c\n' >Makefile
-    make -s CFLAGS='-O2 -g'
     kelvin init
+    [[ $stderr == *"no program was found: build it and run 'kelvin init --force'"* ]] || fail "$stderr"
+    make -s CFLAGS='-O2 -g'
+    kelvin init --force
     exits 0
     has kelvin.conf '^command = make -j'
     has kelvin.conf '^binary = ./app'
@@ -324,6 +331,10 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     kelvin run --set check.rules=perf.rules --format gitlab
     exits 3
     said "rule failed: self suspect <= 5%"
+    said "workload 'small': failed its rules"
+    has perf-failed/summary.md '^### .*: failed its rules$'
+    has perf-failed/summary.md '^| small | failed its rules |'
+    [ "$(jq -r .outcome perf-failed/run.json)" = rules ] || fail "the key changed"
     python3 -c 'import json, sys; n, = json.loads(sys.argv[1])
 assert n["location"] == {"path": "perf.rules", "lines": {"begin": 1}}, n' "$output" || fail "report: $output"
     kelvin run --set check.rules=perf.rules --set 'workload.small.command=./app 1' \
@@ -477,7 +488,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     exits 0
     kelvin run --against main
     exits 4
-    said "not decided whether 'small' uses more than 5% more CPU time than in 'main'"
+    said "not decided whether 'small' uses more than 5% more CPU time than in the baseline 'main'"
     said "collect bench, or make at least 6 recordings"
     kelvin run --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=2000"' --format github
     exits 3
@@ -830,7 +841,7 @@ CONF
     [ "$status" = 1 ]
     git -c user.name=t -c user.email=t@t commit -q --allow-empty -m three
     kelvin info @HEAD
-    [[ $stderr == *"of which no run is in the archive"* ]]
+    [[ $stderr == *"of which no run is in the archive: it keeps good runs only"* ]]
     mkdir .kelvin/archive/mine
     kelvin run -q --set history.keep=1
     kelvin info @HEAD~1
@@ -871,7 +882,9 @@ CONF
     has perf/small.md '| as built |'
     [ "$(jq -c .workloads[0].variants.twice.against.verdict perf/run.json)" = '"slower"' ] ||
         fail "$(jq -c .workloads[0].variants perf/run.json)"
-    [[ $(jq -c .workloads[0].variants.same.against.verdict perf/run.json) =~ same|inconclusive ]]
+    [ "$(jq -c '.workloads[0].variants.same | .same_program, .against' perf/run.json | xargs)" = 'true null' ] ||
+        fail "a verdict on a program and itself: $(jq -c .workloads[0].variants.same perf/run.json)"
+    has perf/small.md '| same |.*| the same program |'
     nm app | grep -q suspect # the suite's own build is what stays
     printf '[variant broken]\nenv = CFLAGS=-nosuchflag\n' >>kelvin.conf
     kelvin run

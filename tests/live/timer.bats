@@ -233,6 +233,21 @@ weighs_right() { # PERCENT
 @test "the command's exit code is passed on" {
     kelvin record --engine timer -o r.kelvin -- sh -c 'exit 7'
     exits 7
+    [[ $stderr == *"the command ended with exit code 7"* ]] || fail "$stderr"
+    kelvin record --engine timer -o r.kelvin -- sh -c 'kill -SEGV $$'
+    exits 139
+    [[ $stderr == *"the command was ended by signal 11"* ]] || fail "$stderr"
+    kelvin record --engine timer -o r.kelvin -- true
+    [[ $status = 0 && $stderr != *"the command"* ]] || fail "$status $stderr"
+}
+
+@test "a higher rate is advised only where there is one" {
+    kelvin record --engine timer -F 50 -o r.kelvin -- "$TARGET/split" 0.1
+    [[ $stderr == *"run longer, or raise -F"* ]] || fail "$stderr"
+    kelvin record --engine timer -F 5000 -o r.kelvin -- "$TARGET/split" 0.1
+    [[ $stderr == *"run longer"* && $stderr != *"raise"* ]] || fail "$stderr"
+    kelvin record --engine timer -F 5000 --min-samples 1000000 -o r.kelvin -- "$TARGET/split" 0.1
+    [[ $status = 3 && $stderr == *"run longer, or keep"* && $stderr != *"raise"* ]] || fail "$status $stderr"
 }
 
 @test "preloads of the user come first and stay" {

@@ -4,6 +4,7 @@
  *
  *     plain    malloc, calloc, realloc, aligned, of known sizes from known functions
  *     threads  four threads, blocks handed from one to the next
+ *     turns    two threads that pass one address to and fro, and allocate for themselves in between
  *     fork     a child that allocates and frees, and frees blocks of its parent
  *     cache    ROUNDS tenths of a second: a cache that is never emptied, and a loop that allocates
  *
@@ -12,6 +13,7 @@
  */
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -137,6 +139,43 @@ static void threads(long rounds)
             drop(hands[i], 48);
 }
 
+/* --- turns --- */
+
+static sem_t turn_of[2];
+static void *passed;
+
+/* What a thread frees the other one has allocated, as a rule at the address that it freed itself.
+ */
+static void take_turns(long rounds, int me)
+{
+    for (long i = 0; i < rounds; i++) {
+        sem_wait(&turn_of[me]);
+        for (int k = 0; k < 20 + i % 16; k++)
+            drop(part_small(200), 200);
+        drop(passed, 48);
+        passed = me ? part_small(48) : part_cleared(16);
+        sem_post(&turn_of[1 - me]);
+    }
+}
+
+static void *second_of_two(void *rounds)
+{
+    take_turns((long)rounds, 1);
+    return NULL;
+}
+
+static void turns(long rounds)
+{
+    pthread_t other;
+    passed = part_small(48);
+    sem_init(&turn_of[0], 0, 1);
+    sem_init(&turn_of[1], 0, 0);
+    pthread_create(&other, NULL, second_of_two, (void *)rounds);
+    take_turns(rounds, 0);
+    pthread_join(other, NULL);
+    drop(passed, 48);
+}
+
 /* --- fork --- */
 
 static void forks(long rounds)
@@ -202,6 +241,8 @@ int main(int argc, char **argv)
         plain(rounds);
     else if (strcmp(mode, "threads") == 0)
         threads(rounds);
+    else if (strcmp(mode, "turns") == 0)
+        turns(rounds);
     else if (strcmp(mode, "fork") == 0)
         forks(rounds);
     else if (strcmp(mode, "cache") == 0)

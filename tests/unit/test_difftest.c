@@ -295,6 +295,57 @@ static void parts_learn_from_each_other_how_much_they_scatter(void **state)
     assert_true(same.first + same.other <= 20);
 }
 
+/*
+ * Four parts, eight runs per side that scatter by 3 %, 60 times, and RUN of them slowed to half its
+ * speed by somebody else; the first part grows by GREW.
+ */
+static struct named name_beside_a_slow_run(double grew, int run)
+{
+    enum { M = 4, N = 16, TIMES = 60 };
+    struct named n = {0};
+    uint64_t state = 7;
+    for (int time = 0; time < TIMES; time++) {
+        double v[M * N], common[N], noise[M], fine[M];
+        struct difftest_effect e[M];
+        for (int k = 0; k < N; k++)
+            common[k] = 0.01 * normal(&state) + (k == run ? log(2) : 0);
+        for (int i = 0; i < M; i++) {
+            noise[i] = 0.02 * 0.02;
+            for (int k = 0; k < N; k++)
+                v[i * N + k] = common[k] + 0.02 * normal(&state) + (!i && k >= N / 2 ? grew : 0);
+        }
+        struct difftest_family f = {
+            .values = v, .noise = noise, .common = common, .m = M, .n = N, .n_before = N / 2};
+        difftest_runs(&f, e);
+        for (int i = 0; i < M; i++)
+            fine[i] = e[i].fine;
+        difftest_adjust(fine, M);
+        struct interval in = difftest_effect_interval(&e[0]);
+        assert_true(in.low <= e[0].diff && e[0].diff <= in.high);
+        n.first += fine[0] <= 0.01 && in.low > log(1.02);
+        n.other += fine[1] <= 0.01 || fine[2] <= 0.01 || fine[3] <= 0.01;
+    }
+    return n;
+}
+
+/* Student alone names none of them: the slow run makes a standard error of 12 %. */
+static void one_slow_run_does_not_hide_a_change(void **state)
+{
+    (void)state;
+    struct named grown = name_beside_a_slow_run(0.08, 12), same = name_beside_a_slow_run(0, 12);
+    assert_true(grown.first >= 45);
+    assert_true(grown.other <= 2);
+    assert_true(same.first + same.other <= 2);
+}
+
+/* Slow before and not after is no proof of anything. */
+static void one_slow_run_before_proves_nothing(void **state)
+{
+    (void)state;
+    struct named same = name_beside_a_slow_run(0, 3);
+    assert_true(same.first + same.other <= 2);
+}
+
 /* Nine of ten of what is said to be; a change of three errors is neither. */
 static void what_is_called_detectable_is_seen(void **state)
 {
@@ -401,6 +452,8 @@ int main(void)
         cmocka_unit_test(student_gives_the_p_of_the_tables),
         cmocka_unit_test(scatter_counts_at_least_as_what_sampling_gives),
         cmocka_unit_test(parts_learn_from_each_other_how_much_they_scatter),
+        cmocka_unit_test(one_slow_run_does_not_hide_a_change),
+        cmocka_unit_test(one_slow_run_before_proves_nothing),
         cmocka_unit_test(what_is_called_detectable_is_seen),
         cmocka_unit_test(a_part_unlike_the_others_speaks_for_itself),
         cmocka_unit_test(few_samples_are_no_more_sure_than_their_runs),

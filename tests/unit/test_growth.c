@@ -108,6 +108,19 @@ static void the_error_is_a_factor(void **state)
     assert_true(g.r2 > 0.95 && g.r2 < 1);
 }
 
+/* On a line by luck: what the points are known by themselves still counts. */
+static void the_interval_allows_for_the_errors_of_the_points(void **state)
+{
+    (void)state;
+    const double e = 0.1, l = log(2);
+    const struct growth_point points[] = {{1, 3, e}, {2, 6, e}, {4, 12, e}};
+    struct growth g;
+    assert_true(growth_fit(&g, points, 3));
+    near(g.exponent, 1, 1e-9);
+    near(g.interval.high - 1, 1.96 * e / sqrt(2 * l * l), 1e-4);
+    near(1 - g.interval.low, 1.96 * e / sqrt(2 * l * l), 1e-4);
+}
+
 static void two_points_have_an_exponent_but_no_interval(void **state)
 {
     (void)state;
@@ -146,6 +159,7 @@ int main(void)
         cmocka_unit_test(shapes_are_told_apart),
         cmocka_unit_test(the_interval_holds_the_true_exponent_95_times_of_100),
         cmocka_unit_test(the_error_is_a_factor),
+        cmocka_unit_test(the_interval_allows_for_the_errors_of_the_points),
         cmocka_unit_test(two_points_have_an_exponent_but_no_interval),
         cmocka_unit_test(what_cannot_be_fitted_is_refused),
         cmocka_unit_test(points_that_are_no_measurements_are_left_out),

@@ -195,6 +195,41 @@ static int64_t class_sum(const struct profile *p, int stream, int64_t largest)
     return sum;
 }
 
+static int64_t sizes_sum(const struct profile *p, const struct heap_tally *t,
+                         enum heap_sizes_column column)
+{
+    const struct rows *rows = &profile_stream(p, t->sizes_stream)->rows;
+    int64_t sum = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        sum += rows->value[heapstream_find_sizes_column(p, t->sizes_stream, column)][i];
+    return sum;
+}
+
+/* What malloc_usable_size() of glibc says, and 8. */
+static void malloc_adds_a_header_and_rounds_up(void **state)
+{
+    static const struct {
+        uint64_t size;
+        int64_t adds;
+    } blocks[] = {{0, 32},  {1, 31},   {24, 8},    {25, 23},  {40, 8},
+                  {41, 23}, {1000, 8}, {1023, 17}, {1024, 0}, {1 << 20, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        struct profile *p = profile_new();
+        struct heap_tally t = new_tally(p, 0);
+        uint32_t site = heap_tally_new_site(&t, &(struct heap_site){.stack.i = 1});
+        heap_tally_time(&t, 1);
+        heap_tally_alloc(&t, site, blocks[i].size);
+        heap_tally_alloc(&t, site, blocks[i].size);
+        heap_tally_grown(&t, site, blocks[i].size);
+        heap_tally_end(&t, 2);
+        assert_int_equal(sizes_sum(p, &t, HEAP_SIZES_ADDED), 2 * blocks[i].adds);
+        assert_int_equal(sizes_sum(p, &t, HEAP_SIZES_GROWN), 1);
+        heap_tally_done(&t);
+        profile_free(p);
+    }
+}
+
 static void sizes_and_lifetimes_are_counted_by_powers_of_two(void **state)
 {
     (void)state;
@@ -299,6 +334,7 @@ int main(void)
         cmocka_unit_test(sizes_of_48_bits_come_back),
         cmocka_unit_test(the_peak_is_what_each_site_held_then),
         cmocka_unit_test(rows_are_of_slices_and_add_up),
+        cmocka_unit_test(malloc_adds_a_header_and_rounds_up),
         cmocka_unit_test(sizes_and_lifetimes_are_counted_by_powers_of_two),
         cmocka_unit_test(a_free_that_was_none_is_taken_back),
         cmocka_unit_test(a_sample_stands_for_its_kind),

@@ -4,6 +4,7 @@
 #include "analysis/heapstory.h"
 
 #include "model/event.h"
+#include "model/meta.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,6 +95,52 @@ static void lost_records_are_known_to_the_story(void **state)
         heapstory_done(&s);
         profile_free(p);
     }
+}
+
+/* Peaks are written when the recorder ends: without one it was killed. */
+static void a_heap_without_its_end_has_no_peak_of_0(void **state)
+{
+    struct heapstory s;
+    struct err err;
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        struct profile *p = new_heap();
+        heap_took(p, &(struct heap_row){"load", 0, .allocations = 3, .allocated = 300});
+        heap_took(p,
+                  &(struct heap_row){"load", 500, .frees = 1, .freed = 100, .peak = 300 * whole});
+        assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+        assert_int_equal(s.cut, !whole);
+        assert_int_equal(s.has[STORY_PEAK], whole);
+        assert_int_equal(s.has[STORY_LEAKED], whole);
+        heapstory_done(&s);
+        profile_free(p);
+    }
+}
+
+/* --- ranges --- */
+
+static void growth_is_between_two_times(void **state)
+{
+    struct heapstory s;
+    struct err err;
+    uint32_t top[3];
+    struct profile *p = new_heap();
+    (void)state;
+    heap_took(p, &(struct heap_row){"load", 0, .allocations = 1, .allocated = 500, .peak = 800});
+    heap_took(p, &(struct heap_row){"cache", 1000, .allocations = 1, .allocated = 200});
+    heap_took(p, &(struct heap_row){"load", 1500, .frees = 1, .freed = 100});
+    heap_took(p, &(struct heap_row){"cache", 2000, .allocations = 1, .allocated = 4000});
+    assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+    assert_int_equal(heapstory_between(&s, "0.5..1.8", &err), 0);
+    assert_int_equal(s.held_from, 500);
+    assert_int_equal(s.held_to, 600);
+    assert_int_equal(heapstory_grown(&s, top, 3), 1);
+    assert_true(text_is(heapstory_name(&s, &s.places.at[top[0]]), "cache"));
+    assert_int_equal(s.places.at[top[0]].held_from, 0);
+    assert_int_equal(s.places.at[top[0]].held_to, 200);
+    assert_int_equal(heapstory_between(&s, "7..8", &err), -1);
+    heapstory_done(&s);
+    profile_free(p);
 }
 
 /* --- sums --- */
@@ -283,6 +330,130 @@ static void one_size_is_told_of_50000_small_blocks_on(void **state)
     story_says(sizes(2047, 50000, 0), "one size", NULL); /* large ones gain nothing from a pool */
 }
 
+/* --- what blocks are for --- */
+
+#define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+
+/* Blocks that WRAPPER asks for on behalf of a function. */
+struct wrapped_blocks {
+    const char *wrapper;
+    int64_t blocks, grown, added, brief, long_lived;
+};
+
+static int add_classes_stream(struct profile *p, const char *name)
+{
+    int stream = profile_add_stream(p, name, event_obtained(text_of(name)));
+    profile_add_value(p, stream, "blocks", "count");
+    return stream;
+}
+
+static void add_class_row(struct profile *p, int stream, struct row *row, const char *key,
+                          int64_t largest)
+{
+    struct err err;
+    struct attr a = {.key = profile_add_str(p, text_of(key)), .is_number = true, .number = largest};
+    row->attrs = attrs_add(&p->attrs, (struct attrs_id){0}, &a);
+    assert_int_equal(profile_add_row(p, stream, row, &err), 0);
+}
+
+/* These, and others that nothing is known of. */
+static struct profile *wrapped(const struct wrapped_blocks *w, int64_t others)
+{
+    struct profile *p = new_heap();
+    struct stack_id stack = {0};
+    const char *names[] = {"main", "parse", w->wrapper, "operator new(unsigned long)"};
+    for (size_t i = 0; i < 4; i++)
+        stack = stacks_push(&p->stacks, stack,
+                            profile_add_named_frame(p, text_of(names[i]), FRAME_USER));
+    heap_took(p, &(struct heap_row){"other", 0, .allocations = w->blocks + others,
+                                    .allocated = 100 * (w->blocks + others)});
+    int sizes = add_classes_stream(p, "heap-sizes"),
+        lives = add_classes_stream(p, "heap-lifetimes");
+    profile_add_value(p, sizes, "added", "bytes");
+    profile_add_value(p, sizes, "grown", "count");
+    struct row row = {.stack = stack};
+    row.values = (int64_t[]){w->blocks, w->added, w->grown};
+    add_class_row(p, sizes, &row, "size", 63);
+    row.values = &w->brief;
+    add_class_row(p, lives, &row, "lifetime", (1 << 24) - 1);
+    row.values = &w->long_lived;
+    add_class_row(p, lives, &row, "lifetime", (1 << 25) - 1);
+    row.stack = stack_of(p, "other");
+    row.values = (int64_t[]){others, 0, 0};
+    add_class_row(p, sizes, &row, "size", 63);
+    return p;
+}
+
+static void growth_by_steps_is_told_of_10000_blocks_and_a_tenth_on(void **state)
+{
+    static const char *const growing[] = {
+        "void std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>(int const&)",
+        "std::vector<int, std::allocator<int> >::_M_realloc_append<int>(int&&)",
+        "alloc::raw_vec::RawVec<T,A>::grow_one", "alloc::raw_vec::RawVec<T,A>::reserve_for_push"};
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        story_says(wrapped(&(struct wrapped_blocks){growing[i], 10000}, 90000), "growth by steps",
+                   "parse moved to a larger block 10,000 times, as a vector that was full or by "
+                   "realloc: 10% of all allocations");
+    story_says(wrapped(&(struct wrapped_blocks){growing[0], 9999}, 0), "growth by steps", NULL);
+    story_says(wrapped(&(struct wrapped_blocks){growing[0], 10000}, 90001), "growth by steps",
+               NULL);
+    story_says(wrapped(&(struct wrapped_blocks){"realloc", 20000, .grown = 15000}, 0),
+               "growth by steps", "15,000 times");
+    story_says(wrapped(&(struct wrapped_blocks){"realloc", 20000, .grown = 9999}, 0),
+               "growth by steps", NULL);
+    story_says(
+        wrapped(&(struct wrapped_blocks){"std::vector<int>::reserve(unsigned long)", 50000}, 0),
+        "growth by steps", NULL);
+    story_says(wrapped(&(struct wrapped_blocks){"part", 50000}, 0), "growth by steps", NULL);
+}
+
+static void string_copies_are_told_where_most_are_brief(void **state)
+{
+    static const char *const copying[] = {STRING "::basic_string(" STRING " const&)",
+                                          "void " STRING
+                                          "::_M_construct<char const*>(char const*, char const*)",
+                                          STRING "::_M_assign(" STRING " const&)",
+                                          "strdup",
+                                          "xstrdup",
+                                          "g_strdup",
+                                          "<alloc::string::String as core::clone::Clone>::clone"};
+    (void)state;
+    for (size_t i = 0; i < 7; i++)
+        story_says(wrapped(&(struct wrapped_blocks){copying[i], 10000, .brief = 9000}, 90000),
+                   "string copies",
+                   "parse made 10,000 copies of strings, 10% of all allocations; 90% of these were "
+                   "freed within 17 ms");
+    story_says(
+        wrapped(&(struct wrapped_blocks){copying[0], 10000, .brief = 8900, .long_lived = 1100}, 0),
+        "string copies", NULL);
+    story_says(wrapped(&(struct wrapped_blocks){copying[0], 9999, .brief = 9999}, 0),
+               "string copies", NULL);
+    story_says(wrapped(&(struct wrapped_blocks){copying[0], 10000, .brief = 10000}, 90001),
+               "string copies", NULL);
+    story_says(
+        wrapped(&(struct wrapped_blocks){"std::make_unique<int>()", 10000, .brief = 10000}, 0),
+        "string copies", NULL);
+}
+
+static void overhead_is_known_of_glibc_alone(void **state)
+{
+    (void)state;
+    for (int glibc = 0; glibc < 2; glibc++) {
+        struct heapstory s;
+        struct err err;
+        struct profile *p = wrapped(&(struct wrapped_blocks){"part", 100, .added = 1600}, 20);
+        if (glibc)
+            meta_set_str(&p->meta, META_HEAP_MALLOC, "glibc");
+        assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+        assert_int_equal(s.has_added, glibc);
+        assert_int_equal(s.added, 1600);
+        assert_int_equal(heapstory_small_blocks(&s), 120);
+        heapstory_done(&s);
+        profile_free(p);
+    }
+}
+
 static struct profile *resident(int64_t rss, int64_t peak)
 {
     struct profile *p = new_heap();
@@ -366,6 +537,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lost_records_are_known_to_the_story),
+        cmocka_unit_test(a_heap_without_its_end_has_no_peak_of_0),
+        cmocka_unit_test(growth_is_between_two_times),
         cmocka_unit_test(a_place_is_who_asked_behind_operator_new),
         cmocka_unit_test(fractions_are_rounded_in_the_end),
         cmocka_unit_test(leaks_are_told_from_64_kib_and_a_fifth_on),
@@ -375,6 +548,9 @@ int main(void)
         cmocka_unit_test(churn_is_told_from_10000_per_second_and_three_tenths_on),
         cmocka_unit_test(one_size_is_told_of_50000_small_blocks_on),
         cmocka_unit_test(memory_beside_the_heap_is_told_from_64_mib_and_as_much_again_on),
+        cmocka_unit_test(growth_by_steps_is_told_of_10000_blocks_and_a_tenth_on),
+        cmocka_unit_test(string_copies_are_told_where_most_are_brief),
+        cmocka_unit_test(overhead_is_known_of_glibc_alone),
         cmocka_unit_test(rates_are_of_the_time_until_the_heap_was_last_seen),
         cmocka_unit_test(fewer_than_ten_samples_give_no_insights),
         cmocka_unit_test(known_leaks_are_counted_apart),

@@ -235,9 +235,73 @@ static void a_listing_that_never_ran_has_no_hits(void **state)
     profile_free(p);
 }
 
+/* A frame whose code, at PC, is of OUTER; INNER is inlined there, or NULL. */
+static struct frame_id frame_of(struct profile *p, struct mapping_id m, uint64_t pc,
+                                const char *outer, const char *inner)
+{
+    struct line lines[2];
+    for (int i = 0; i < (inner ? 2 : 1); i++) {
+        struct function f = {.name = profile_add_str(p, text_of(i ? inner : outer))};
+        lines[i] = (struct line){.function = profile_add_function(p, &f)};
+    }
+    return profile_add_frame(
+        p,
+        &(struct frame_key){
+            .pc = pc, .mapping = m, .kind = FRAME_USER, .lines = lines, .n_lines = inner ? 2 : 1});
+}
+
+/* 1 sample in outer itself, 2 in what is inlined into it, 4 in what outer calls. */
+static struct profile *profile_of_inlined(struct mapping_id *ret)
+{
+    struct profile *p = new_profile();
+    *ret = map_file(p, "/bin/one", "aa", 0);
+    struct frame_id above = frame_of(p, *ret, 0x10, "above", NULL),
+                    outer = frame_of(p, *ret, 0x11, "outer", NULL),
+                    inlined = frame_of(p, *ret, 0x13, "outer", "inner"),
+                    below = frame_of(p, *ret, 0x100, "below", NULL);
+    add_sample(p, (struct frame_id[]){above, outer}, 2, 1, 1);
+    add_sample(p, (struct frame_id[]){above, inlined}, 2, 2, 2);
+    add_sample(p, (struct frame_id[]){above, outer, below}, 3, 4, 4);
+    return p;
+}
+
+/* Self and total of the three instructions, where what matches HIDE is hidden. */
+static void assert_heat_without(const char *hide, const int64_t self[3], const int64_t total[3])
+{
+    struct hits h;
+    struct listing l;
+    struct selection s;
+    struct mapping_id m;
+    struct err err;
+    struct profile *p = profile_of_inlined(&m);
+    three_instructions(&l);
+    struct selection_opts o = {.hide = (const char *const[]){hide, NULL}};
+    assert_int_equal(selection_build(&s, p, (struct value_ref){0, 0}, &o, &err), 0);
+    hits_build(&h, &s, &l, is_the_mapping, &m.i);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(l.insns.at[i].self, self[i]);
+        assert_int_equal(l.insns.at[i].total, total[i]);
+    }
+    assert_int_equal(l.self, self[0] + self[1] + self[2]);
+    hits_done(&h);
+    selection_done(&s);
+    listing_done(&l);
+    profile_free(p);
+}
+
+static void a_hidden_function_has_neither_self_nor_total_nor_what_is_inlined_into_it(void **state)
+{
+    (void)state;
+    assert_heat_without("no such", (int64_t[]){0, 1, 2}, (int64_t[]){7, 5, 2});
+    assert_heat_without("^outer$", (int64_t[]){1, 0, 0}, (int64_t[]){7, 0, 0});
+    assert_heat_without("^inner$", (int64_t[]){0, 1, 2}, (int64_t[]){7, 5, 2});
+    assert_heat_without("^below$", (int64_t[]){0, 5, 2}, (int64_t[]){7, 5, 2});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hidden_function_has_neither_self_nor_total_nor_what_is_inlined_into_it),
         cmocka_unit_test(spots_are_sorted_by_file_and_address),
         cmocka_unit_test(a_file_mapped_twice_is_one_file_and_another_build_is_not),
         cmocka_unit_test(only_the_innermost_frame_is_hot),

@@ -423,7 +423,7 @@ static void a_suite_runs_by_a_call_and_says_what_it_does(void **state)
     /* Four runs prove nothing, and that is not "ok". */
     assert_int_equal(judge_code(suite_outcome(&second.suite)), EXIT_INCONCLUSIVE);
     assert_non_null(strstr(buf_cstr(&h.lines), "not decided whether 'quick' is more than 5% slower "
-                                               "than in 'main' ("));
+                                               "than in the baseline 'main' ("));
     buf_done(&h.lines);
     run_done(&second);
 }

@@ -37,8 +37,8 @@ static void what_is_asked_for(void **state)
 {
     (void)state;
     assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: localhost:1\r\n\r\n", NULL), 200);
-    assert_int_equal(status_of("GET /metrics?a=b HTTP/1.0\r\n\r\n", NULL), 200);
-    assert_int_equal(status_of("HEAD /metrics HTTP/1.0\n\n", NULL), 200);
+    assert_int_equal(status_of("GET /metrics?a=b HTTP/1.0\r\nHost: localhost\r\n\r\n", NULL), 200);
+    assert_int_equal(status_of("HEAD /metrics HTTP/1.0\nHost: localhost\n\n", NULL), 200);
     assert_int_equal(status_of("GET /metrics/ HTTP/1.1\r\n\r\n", NULL), 404);
     assert_int_equal(status_of("GET /../etc/passwd HTTP/1.1\r\n\r\n", NULL), 404);
     assert_int_equal(status_of("POST /metrics HTTP/1.1\r\n\r\n", NULL), 405);
@@ -56,6 +56,9 @@ static void a_name_that_is_not_this_machine_is_refused(void **state)
         status_of("GET /metrics HTTP/1.1\r\nHOST:127.0.0.1.evil.example\r\n\r\n", NULL), 403);
     assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: [::1]:9464\r\n\r\n", NULL), 200);
     assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", NULL), 200);
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\n\r\n", NULL), 400);
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost:\r\n\r\n", NULL), 403);
+    assert_int_equal(status_of("GET /metrics HTTP/1.0\r\n\r\n", NULL), 400);
 }
 
 static void other_pages_are_refused(void **state)

@@ -190,19 +190,20 @@ static void a_profile_without_locks_is_refused(void **state)
 /* --- insights --- */
 
 /* Three of four threads wait all the time. */
-static void add_convoy(struct made *m, const char *kind, int waits)
+static void add_convoy(struct made *m, const char *kind, int waits, uint64_t unit_ns)
 {
     for (int i = 0; i < waits; i++)
-        made_add_wait(m, &(struct made_wait){"hot", kind, "f", i % 3, 1000 + 10 * (uint64_t)i, 25});
+        made_add_wait(m, &(struct made_wait){"hot", kind, "f", i % 3,
+                                             1000 + 10 * (uint64_t)i * unit_ns, 25 * unit_ns});
 }
 
-static bool has_convoy(const char *kind, int waits)
+static bool has_convoy_of(const char *kind, int waits, uint64_t unit_ns)
 {
     struct made m;
     struct lockstory s;
     struct err err;
     made_init(&m);
-    add_convoy(&m, kind, waits);
+    add_convoy(&m, kind, waits, unit_ns);
     assert_int_equal(lockstory_build(&s, m.p, &err), 0);
     const struct lockstory_insight *i = insight_find(&s, "lock convoy");
     assert_true(!i || strstr(i->text, "3 threads queued for hot during 100%"));
@@ -212,6 +213,11 @@ static bool has_convoy(const char *kind, int waits)
     return found;
 }
 
+static bool has_convoy(const char *kind, int waits)
+{
+    return has_convoy_of(kind, waits, 1);
+}
+
 static void a_convoy_needs_many_waits_for_a_lock_that_excludes(void **state)
 {
     (void)state;
@@ -219,6 +225,9 @@ static void a_convoy_needs_many_waits_for_a_lock_that_excludes(void **state)
     assert_true(has_convoy("rwlock, write", 30));
     assert_false(has_convoy("mutex", 10));
     assert_false(has_convoy("condition", 30));
+    assert_true(has_convoy_of("mutex", 6, 400000)); /* six waits of 10 ms */
+    assert_false(has_convoy_of("mutex", 6, 399999));
+    assert_false(has_convoy_of("condition", 6, 400000));
 }
 
 static size_t count_cycles(const char *const (*orders)[2], size_t n)

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <cmocka.h>
@@ -45,6 +46,43 @@ static void records_without_a_time_count_at_once(void **state)
     struct thread t = p->threads.at[profile_stream(p, 0)->rows.thread[0].i];
     assert_string_equal(profile_str(p, t.name).at, "before");
     profile_free(p);
+}
+
+/* WHO: 24 bytes, of which the record says that they are a build-id. */
+static void add_mmap2_with_id(struct buf *b, const void *who)
+{
+    autobuf struct buf body = {0};
+    WORDS(&body, ids(5, 5), 0x400000, 0x1000, 0);
+    buf_add(&body, who, 24);
+    WORDS(&body, ids(PROT_READ | PROT_EXEC, MAP_PRIVATE));
+    buf_add(&body, "/nowhere/app\0\0\0", 16);
+    WORDS(&body, ids(5, 5), 1);
+    add_record(b, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID,
+               buf_text(&body));
+}
+
+static void expect_build_id(const void *who, const char *expected)
+{
+    autobuf struct buf data = {0};
+    add_mmap2_with_id(&data, who);
+    add_sample(&data, 5, 9, 0x400010);
+    struct profile *p = read_data(buf_text(&data));
+    assert_string_equal(leaf_path(p, 0), "/nowhere/app");
+    for (size_t i = 0; i < p->mappings.n; i++)
+        if (text_is(profile_str(p, p->mappings.at[i].path), "/nowhere/app"))
+            assert_string_equal(profile_str(p, p->mappings.at[i].build_id).at, expected);
+    profile_free(p);
+}
+
+/* Seen on Linux 6.18: while another recorder asks for build-ids, all records claim to have one. */
+static void device_and_inode_are_no_build_id(void **state)
+{
+    (void)state;
+    expect_build_id("\x08\0\0\0\xab\xcd\xef\x01\x23\x45\x67\x89\0\0\0\0\0\0\0\0\0\0\0",
+                    "abcdef0123456789");
+    const uint32_t disks[][6] = {{254, 0, 248060}, {8, 1, 248060}, {259, 3, 248060}, {0, 53, 7}};
+    for (size_t i = 0; i < sizeof disks / sizeof *disks; i++)
+        expect_build_id(disks[i], "");
 }
 
 /* Processes that take turns: nothing of the one may be taken for the other's. */
@@ -501,6 +539,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mapping_counts_from_its_time_on),
         cmocka_unit_test(records_without_a_time_count_at_once),
+        cmocka_unit_test(device_and_inode_are_no_build_id),
         cmocka_unit_test(the_same_chain_in_two_processes_is_two_stacks),
         cmocka_unit_test(equal_chains_of_other_addresses_are_two_stacks),
         cmocka_unit_test(many_rings_come_out_in_order),

@@ -285,6 +285,27 @@ static const struct process *process_row(struct fixture *f, struct process_id id
     return &f->profile->processes.at[id.i];
 }
 
+static void test_after_the_last_walk_tables_are_gone_and_files_at_hand(void **state)
+{
+    struct fixture *f = *state;
+    struct err err;
+    struct unwind_code code;
+    processes_set_live(f->ps);
+    assert_int_equal(processes_scan(f->ps, getpid(), &err), 0);
+    uint64_t here = (uint64_t)(uintptr_t)test_scan_finds_ourselves;
+    const struct frame *fr = leaf(f, chain(f, getpid(), &here, 1));
+    struct mapping m = f->profile->mappings.at[fr->mapping.i];
+    assert_true(processes_code(f->ps, getpid(), 0, &code));
+    processes_end_walks(f->ps);
+    assert_false(processes_code(f->ps, getpid(), 0, &code));
+    assert_false(processes_knows(f->ps, getpid()));
+    const char *held = processes_locate(f->ps, profile_str(f->profile, m.path).at,
+                                        profile_str(f->profile, m.build_id));
+    assert_int_equal(strncmp(held, "/proc/self/fd/", 14), 0);
+    assert_int_equal(access(held, R_OK), 0);
+    chain(f, getpid(), &here, 1); /* a late one is borne, without a file */
+}
+
 static void test_processes_without_samples_are_not_in_the_profile(void **state)
 {
     struct fixture *f = *state;
@@ -387,6 +408,7 @@ int main(void)
         TEST(signal_trampoline_has_a_name),
         TEST(guessed_stack_has_no_unfinished_root),
         TEST(scan_finds_ourselves),
+        TEST(after_the_last_walk_tables_are_gone_and_files_at_hand),
         TEST(processes_without_samples_are_not_in_the_profile),
         TEST(a_process_has_a_parent_a_program_and_times),
         TEST(a_pid_that_comes_again_is_another_process),

@@ -303,7 +303,7 @@ static const struct {
     {"calls f == 24 * ", 17, "the name of a counter is missing"},
     {"rate f >= 40 * g", 14, "unexpected '*"},
     {"rate f >= 40%", 13, "no '%' here"},
-    {"totall f <= 5%", 1, "no rule starts with 'totall'"},
+    {"totall f <= 5%", 1, "no rule starts with 'totall': see 'kelvin help check'"},
     {"self", 5, "name of a function is missing"},
     {"self \"\" <= 5%", 6, "is empty"},
     {"self \"f <= 5%", 6, "quotes that start here do not end"},

@@ -3,6 +3,8 @@
  */
 #include "analysis/runcost.h"
 #include "analysis/scaling.h"
+#include "base/units.h"
+#include "model/streamkind.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -133,9 +135,89 @@ static void a_ratio_leaves_out_sizes_without_the_function(void **state)
     }
 }
 
+/* --- scopes --- */
+
+/* A run of CALLS spans of scope "step", each of NS with OWN of it outside of the scope inside. */
+static struct profile *run_with_scopes(int calls, uint64_t ns, int64_t own)
+{
+    struct profile *p = one_row("cpu-clock", "count", 10, 1000000);
+    struct err err;
+    int stream = stream_kind_add(p, STREAM_SCOPES, BY_TRACE);
+    profile_add_value(p, stream, "spans", UNIT_COUNT);
+    profile_add_value(p, stream, "self", UNIT_TIME);
+    struct frame_id f = profile_add_named_frame(p, text_of("step"), FRAME_USER);
+    for (int i = 0; i < calls; i++) {
+        int64_t values[] = {1, own};
+        struct row row = {.stack = stacks_intern(&p->stacks, &f, 1),
+                          .has_time = true,
+                          .time_ns = (uint64_t)i * 1000000,
+                          .duration_ns = ns,
+                          .values = values};
+        assert_int_equal(profile_add_row(p, stream, &row, &err), 0);
+    }
+    return p;
+}
+
+static void a_scope_grows_by_the_time_of_its_spans(void **state)
+{
+    enum { N = 3 };
+    static const double sizes[N] = {10, 20, 40};
+    static const int calls[N] = {10, 20, 40};
+    static const uint64_t ns[N] = {100, 200, 400};
+    struct profile *p[N];
+    struct selection cpu[N], spans[N];
+    struct scaling_run runs[N];
+    struct scaling s;
+    struct scaling_cost c;
+    struct value_ref self;
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        p[i] = run_with_scopes(calls[i], ns[i], 50);
+        assert_true(scopetree_find(p[i], &self));
+        cpu[i] = selection_all(p[i], (struct value_ref){0, 0});
+        spans[i] = selection_all(p[i], self);
+        runs[i] = (struct scaling_run){&cpu[i], sizes[i], &spans[i]};
+    }
+    scaling_build(&s, runs, N, 5);
+    assert_int_equal(s.scopes.n, 1);
+    assert_true(text_is(s.scopes.at[0].name, "step"));
+    assert_float_equal(s.scopes.at[0].total.growth.exponent, 2, 1e-9);
+    assert_float_equal(s.scopes.at[0].self.growth.exponent, 1, 1e-9);
+    assert_true(scaling_of_scope(&s, text_of("step"), FLAT_TOTAL, &c));
+    assert_float_equal(c.cost[2], 40 * 400, 1e-9);
+    assert_true(scaling_of_scope(&s, text_of("step"), FLAT_SELF, &c));
+    assert_float_equal(c.cost[1], 20 * 50, 1e-9);
+    assert_false(scaling_of_scope(&s, text_of("stepping"), FLAT_TOTAL, &c));
+    scaling_done(&s);
+    for (size_t i = 0; i < N; i++)
+        profile_free(p[i]);
+}
+
+/* What no span says the time of has no growth, and its memory is given back. */
+static void spans_without_durations_have_no_growth(void **state)
+{
+    struct profile *p[RUNS];
+    struct selection all[RUNS];
+    struct scaling_run runs[RUNS];
+    struct scaling s;
+    (void)state;
+    for (size_t i = 0; i < RUNS; i++) {
+        p[i] = one_row("cpu-clock", "count", 10, 1000000);
+        all[i] = selection_all(p[i], (struct value_ref){0, 0});
+        runs[i] = (struct scaling_run){&all[i], (double)i + 1, &all[i]};
+    }
+    scaling_build(&s, runs, RUNS, 5);
+    assert_int_equal(s.scopes.n, 0);
+    scaling_done(&s);
+    for (size_t i = 0; i < RUNS; i++)
+        profile_free(p[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_scope_grows_by_the_time_of_its_spans),
+        cmocka_unit_test(spans_without_durations_have_no_growth),
         cmocka_unit_test(cpu_time_is_that_of_the_process),
         cmocka_unit_test(without_it_the_sampling_rate_tells),
         cmocka_unit_test(seconds_compare_whatever_the_event),

@@ -438,7 +438,7 @@ static void attributes_that_nothing_has_are_refused(void **state)
     struct scopetree t;
     struct err err;
     assert_int_equal(scopetree_build(&t, &s, "colour", &err), -1);
-    assert_string_equal(err.text, "no scope has an attribute 'colour'");
+    assert_string_equal(err.text, "no scope has an attribute 'colour'; there are: kind, size");
     scopetree_done(&t);
 
     const char *const scopes[] = {"zeta", NULL};

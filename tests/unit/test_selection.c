@@ -189,6 +189,11 @@ static void times_are_those_of_the_clock(void **state)
         selection_done(&s);
         o.time = "25:00..";
         assert_int_equal(selection_build(&s, p, (struct value_ref){0, 1}, &o, &err), -1);
+        o.time = "04:30Z..04:45Z";
+        assert_int_equal(selection_build(&s, p, (struct value_ref){0, 1}, &o, &err), -1);
+        assert_string_equal(err.text, "nothing was recorded in the time range 04:30Z..04:45Z; the "
+                                      "recording spans 0..5 s, by the clock "
+                                      "23:59:58..00:00:03 UTC");
         profile_free(p);
     }
 }

@@ -4,6 +4,7 @@
 #include "analysis/scopetree.h"
 #include "model/heapstream.h"
 #include "model/quantity.h"
+#include "model/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -179,9 +180,22 @@ static void a_column_that_one_stream_has_chooses_it(void **state)
     profile_free(p);
 }
 
+static void values_are_printed_as_what_they_count(void **state)
+{
+    (void)state;
+    assert_int_equal(dimension_scaled(DIM_TIME), SCALED_NS);
+    assert_int_equal(dimension_scaled(DIM_BYTES), SCALED_BYTES);
+    assert_int_equal(dimension_scaled(DIM_COUNT), SCALED_COUNT);
+    assert_int_equal(dimension_scaled(DIM_OTHER), SCALED_COUNT);
+    assert_int_equal(measure_scaled(MEASURE_CPU), SCALED_NS);
+    assert_int_equal(measure_scaled(MEASURE_PEAK_RSS), SCALED_BYTES);
+    assert_int_equal(measure_scaled(MEASURE_INSTRUCTIONS), SCALED_COUNT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_printed_as_what_they_count),
         cmocka_unit_test(a_stream_that_is_added_by_its_kind_is_found_by_it),
         cmocka_unit_test(the_first_of_two_streams_of_a_kind_is_found),
         cmocka_unit_test(a_column_of_the_heap_is_found_in_the_stream_that_has_it),

@@ -44,7 +44,7 @@ static void print_views(FILE *out, const struct shared *w)
     struct err err;
     report_print_text(out, w->report, 100, false);
     report_print_json(out, w->report);
-    report_print_html(out, w->report);
+    report_print_html(out, w->report, NULL, NULL);
     flame_print_selection(out, w->s, w->tree, &(struct flame_opts){0});
     diff_print_text(out, w->diff, &view);
     diff_print_svg(out, w->diff, &view);

@@ -64,6 +64,25 @@ static void processors_are_found_by_their_elf_number(void **state)
     assert_null(arch_find(EM_386));
 }
 
+/* perf asks for all 33 registers of AArch64, or for those that are followed. */
+static void a_mask_says_whose_registers_they_are(void **state)
+{
+    (void)state;
+    uint64_t values[33];
+    struct unwind_regs regs;
+    for (size_t i = 0; i < 33; i++)
+        values[i] = 100 + i;
+    assert_int_equal(unwind_machine_of_mask(UINT64_C(0x1ffffffff)), EM_AARCH64);
+    assert_int_equal(unwind_machine_of_mask(UINT64_C(15) << 29), EM_AARCH64);
+    assert_int_equal(unwind_machine_of_mask(0xff0fff), EM_X86_64);
+    assert_int_equal(unwind_machine_of_mask(UINT64_C(1) << 32 | 0xff0fff), EM_X86_64);
+    assert_true(unwind_regs_from_mask(EM_AARCH64, UINT64_C(0x1ffffffff), values, &regs));
+    assert_int_equal(regs.fp, 129);
+    assert_int_equal(regs.extra, 130);
+    assert_int_equal(regs.sp, 131);
+    assert_int_equal(regs.pc, 132);
+}
+
 #ifdef __x86_64__
 /* Every register of perf's mask has its place; those that were not asked for are 0. */
 static void registers_of_a_sample_are_those_of_its_mask(void **state)
@@ -134,6 +153,7 @@ int main(void)
 #endif
         cmocka_unit_test(a_handler_sees_the_registers_of_what_it_interrupted),
         cmocka_unit_test(registers_have_the_numbers_of_the_headers),
+        cmocka_unit_test(a_mask_says_whose_registers_they_are),
         cmocka_unit_test(processors_are_found_by_their_elf_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

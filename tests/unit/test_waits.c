@@ -209,6 +209,58 @@ static void a_wait_that_lasts_counts_up_to_the_end_of_the_recording(void **state
     stage_close(&s);
 }
 
+static void a_thread_that_never_runs_is_runnable_all_its_life(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    begins(&s, 7, 0, THREAD_RUNNABLE);
+    begins(&s, 8, 20, THREAD_RUNNABLE);
+    struct waits_at a = at(&s, 9, 0); /* there before, and nothing is heard of it */
+    waits_found(s.waits, &a, THREAD_UNKNOWN, 5);
+    ends(&s, 8, 30); /* killed before its first CPU */
+    waits_stop(s.waits, 100);
+    const struct stream *waits = profile_stream(s.profile, s.streams.waits);
+    assert_int_equal(count_waits(&s), 1);
+    assert_int_equal(wait_value(&s, WAIT_RUNNABLE, 0), 100);
+    assert_int_equal(waitstream_part_of(s.profile, waits, 0), WAIT_NO_END);
+    assert_int_equal(state_total(&s, THREAD_RUNNING), 0);
+    assert_int_equal(state_total(&s, THREAD_RUNNABLE), 100);
+    assert_int_equal(state_total(&s, THREAD_UNKNOWN), 10 + 100);
+    stage_close(&s);
+}
+
+static void a_wait_over_two_files_belongs_to_the_one_in_which_it_ends(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    begins(&s, 7, 0, THREAD_RUNNING);
+    leaves(&s, 7, 10, "do_nanosleep");
+    runs(&s, 7, 20);
+    leaves(&s, 7, 30, "do_nanosleep");
+    waits_lose(s.waits, 0);
+    leaves(&s, 7, 40, "do_nanosleep");
+    waits_set_lost(s.waits, 3);
+    waits_flush(s.waits);
+    struct stream *waits = profile_stream(s.profile, s.streams.waits);
+    assert_int_equal(count_waits(&s), 1);
+    assert_int_equal(waits->lost, 3);
+    assert_int_equal(waits_unknown_ends(s.waits), 1);
+    waits_start_over(s.waits);
+    assert_int_equal(count_waits(&s), 0);
+    assert_int_equal(state_total(&s, THREAD_RUNNING), 0);
+    runs(&s, 7, 90);
+    ends(&s, 7, 95);
+    waits_flush(s.waits);
+    assert_int_equal(count_waits(&s), 1);
+    assert_int_equal(wait_value(&s, WAIT_BLOCKED, 0), 50);
+    assert_int_equal(state_total(&s, THREAD_BLOCKED), 50);
+    assert_int_equal(state_total(&s, THREAD_RUNNING), 5);
+    assert_int_equal(waits->lost, 0);
+    assert_int_equal(waits_unknown_ends(s.waits), 0);
+    assert_int_equal(waits_facts(s.waits)->waits, 2);
+    stage_close(&s);
+}
+
 static void threads_that_were_there_before_are_what_their_first_record_says(void **state)
 {
     (void)state;
@@ -516,6 +568,8 @@ int main(void)
         cmocka_unit_test(records_that_contradict_each_other_make_the_time_between_unknown),
         cmocka_unit_test(a_record_that_comes_late_makes_no_wait),
         cmocka_unit_test(a_wait_that_lasts_counts_up_to_the_end_of_the_recording),
+        cmocka_unit_test(a_thread_that_never_runs_is_runnable_all_its_life),
+        cmocka_unit_test(a_wait_over_two_files_belongs_to_the_one_in_which_it_ends),
         cmocka_unit_test(threads_that_were_there_before_are_what_their_first_record_says),
         cmocka_unit_test(a_number_that_is_used_again_is_another_thread),
         cmocka_unit_test(sums_are_by_reason_by_thread_and_by_function),

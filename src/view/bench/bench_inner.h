@@ -68,3 +68,11 @@ void bench_past_print(FILE *out, const struct past *p, enum measure m);
 
 /* The result in plain sentences: "'new' ran 1.98 times as fast as 'old'." */
 void bench_add_short(struct document *d, const struct bench_report *r);
+
+static inline void benchdoc_cell(struct document *d, const char *s)
+{
+    document_cell(d, text_of(s), 0);
+}
+
+/* Earlier sessions as a part of a report. FIGURES asks for room for their drawing. */
+void bench_add_pasts(struct document *d, const struct bench_report *r, bool figures);

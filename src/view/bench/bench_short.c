@@ -52,14 +52,12 @@ static void say_alone(struct buf *b, const struct series *s, enum measure measur
     if (!n)
         return;
     repeats_summarize(&sum, values, n);
-    const char *unit = measure_infos[measure].unit == MEASURE_NS      ? "nanoseconds"
-                       : measure_infos[measure].unit == MEASURE_BYTES ? "bytes"
-                                                                      : "count";
+    enum scaled kind = measure_scaled(measure);
     buf_printf(b, "'%s' takes %s%s%s, the median of %zu %s", s->name,
-               units_scaled(shown, sum.median, unit),
-               measure == MEASURE_TIME      ? ""
-               : strcmp(unit, "count") == 0 ? " "
-                                            : " of ",
+               units_scaled(shown, sum.median, kind),
+               measure == MEASURE_TIME ? ""
+               : kind == SCALED_COUNT  ? " "
+                                       : " of ",
                measure == MEASURE_TIME ? "" : measure_infos[measure].title, n,
                n == 1 ? "run" : "runs");
 }

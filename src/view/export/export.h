@@ -49,3 +49,13 @@ const struct exporter *export_for_path(const char *path);
 /* Write S, and nothing that is not selected, with E. */
 int export_write(const struct exporter *e, FILE *out, const struct selection *s,
                  const struct export_opts *opts, struct err *err);
+
+/*
+ * Some formats write each stack whole, so that a few megabytes of stacks that are thousands of
+ * frames deep become gigabytes. 0 where BYTES of output are not too many for HELD_BYTES of profile,
+ * else -1 with the reason: no file may fill somebody's disk.
+ */
+int export_check_size(uint64_t bytes, uint64_t held_bytes, struct err *err);
+
+/* The same for a format that writes a number for each frame of each row of N streams. */
+int export_check_stacks(const struct profile *p, const int *streams, size_t n, struct err *err);

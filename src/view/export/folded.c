@@ -86,7 +86,23 @@ static void print_tree(struct printer *w)
     vec_done(&nodes);
 }
 
-void folded_print(FILE *out, const struct selection *s, const struct folded_opts *o)
+/* The bytes of all lines, and of what they are made from. */
+static int folded_check_size(const struct calltree *t, struct err *err)
+{
+    enum { NODE_BYTES = 16 };
+    uint64_t bytes = 0, held = 0;
+    autofree uint64_t *line = mem_calloc(t->n, sizeof *line);
+    for (size_t i = 1; i < t->n; i++) {
+        line[i] = line[t->parent[i]] + labels_text(&t->labels, t->label[i]).n + 1;
+        bytes += t->self[i] ? line[i] : 0;
+        held += NODE_BYTES;
+    }
+    for (size_t i = 0; i < t->labels.at.n; i++)
+        held += labels_text(&t->labels, (uint32_t)i).n;
+    return export_check_size(bytes, held, err);
+}
+
+int folded_print(FILE *out, const struct selection *s, const struct folded_opts *o, struct err *err)
 {
     struct calltree_opts tree = {
         .group = o->group,
@@ -103,21 +119,24 @@ void folded_print(FILE *out, const struct selection *s, const struct folded_opts
     struct printer w = {.out = out, .decimals = selection_value(s)->decimals};
     struct calltree *t = calltree_build(s, &tree);
     w.tree = t;
-    print_root(&w);
-    print_tree(&w);
+    int rc = folded_check_size(t, err);
+    if (rc == 0) {
+        print_root(&w);
+        print_tree(&w);
+    }
     buf_done(&w.line);
     vec_done(&w.ends);
     calltree_free(t);
+    return rc;
 }
 
 static int folded_write(FILE *out, const struct selection *s, const struct export_opts *o,
                         struct err *err)
 {
-    (void)o, (void)err; /* it holds one value only */
+    (void)o; /* it holds one value only */
     struct folded_opts view = {
         .group = GROUP_COMM, .mark_kernel = true, .mark_jit = true, .mark_inlined_frames = true};
-    folded_print(out, s, &view);
-    return 0;
+    return folded_print(out, s, &view, err);
 }
 
 const struct exporter exporter_folded = {

@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "analysis/calltree.h"
+#include "base/err.h"
 
 #include <stdio.h>
 
@@ -13,4 +14,6 @@ struct folded_opts {
     bool mark_kernel, mark_jit, mark_inlined_frames, addresses;
 };
 
-void folded_print(FILE *out, const struct selection *s, const struct folded_opts *o);
+/* Fails, and prints nothing, where that would be far too much: see export_check_size(). */
+int folded_print(FILE *out, const struct selection *s, const struct folded_opts *o,
+                 struct err *err);

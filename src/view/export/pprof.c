@@ -548,7 +548,9 @@ static int pprof_write(FILE *out, const struct selection *s, const struct export
     struct out o = {.f = publish_gzip(out), .p = s->profile};
     intern_init(&o.strings);
     choose_streams(&o, s, opts->all);
-    write_profile(&o);
+    int rc = export_check_stacks(o.p, o.streams.at, o.streams.n, err);
+    if (rc == 0)
+        write_profile(&o);
     int bad = ferror(o.f);
     bad |= fclose(o.f);
     intern_done(&o.strings);
@@ -557,7 +559,7 @@ static int pprof_write(FILE *out, const struct selection *s, const struct export
     vec_done(&o.types);
     vec_done(&o.streams);
     vec_done(&o.attrs);
-    return bad ? err_set_errno(err, errno, "cannot write the pprof profile") : 0;
+    return rc == 0 && bad ? err_set_errno(err, errno, "cannot write the pprof profile") : rc;
 }
 
 const struct exporter exporter_pprof = {

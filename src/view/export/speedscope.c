@@ -459,12 +459,14 @@ static int choose_types(struct writer *w, const struct selection *s, bool all)
 static int speedscope_write(FILE *out, const struct selection *s, const struct export_opts *opts,
                             struct err *err)
 {
-    (void)err;
     struct writer w = {.j = {.out = out}, .p = s->profile, .active_value = s->value};
     int first = choose_types(&w, s, opts->all);
     labels_init(&w.labels, w.p, &(struct label_opts){0});
-    collect_frames(&w);
-    write_file(&w, first);
+    int rc = export_check_stacks(w.p, w.streams.at, w.streams.n, err);
+    if (rc == 0) {
+        collect_frames(&w);
+        write_file(&w, first);
+    }
     labels_done(&w.labels);
     vec_done(&w.frames);
     vec_done(&w.types);
@@ -474,7 +476,7 @@ static int speedscope_write(FILE *out, const struct selection *s, const struct e
     free(w.of_bare);
     buf_done(&w.text);
     vec_done(&w.stack);
-    return 0;
+    return rc;
 }
 
 const struct exporter exporter_speedscope = {

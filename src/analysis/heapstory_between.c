@@ -1,0 +1,63 @@
+/*
+ * heapstory_between.c - who held how much at the beginning and at the end of a part of a recording.
+ */
+#include "analysis/heapstory.h"
+
+#include "analysis/selection.h"
+#include "model/heapstream.h"
+
+/* Bytes that a row adds to what its place holds. */
+struct held_columns {
+    const int64_t *allocated, *freed;
+};
+
+static void between_add(struct heapstory *s, const struct held_columns *c, size_t row, bool inside)
+{
+    const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
+    uint32_t place = s->place_of_stack[rows->stack[row].i];
+    int64_t bytes = c->allocated[row] - c->freed[row];
+    if (!place)
+        return;
+    s->places.at[place - 1].held_to += bytes;
+    s->held_to += bytes;
+    if (inside)
+        return;
+    s->places.at[place - 1].held_from += bytes;
+    s->held_from += bytes;
+}
+
+/* Rows of the range, and those before its first: what is held at a moment is all that came before.
+ */
+static void between_take_rows(struct heapstory *s, const struct selection *range,
+                              const struct held_columns *c)
+{
+    const struct rows *rows = &range->stream->rows;
+    uint64_t first_ns = UINT64_MAX;
+    for (size_t i = 0; i < range->n_rows; i++) {
+        size_t row = selection_row(range, i);
+        first_ns = rows->time_ns[row] < first_ns ? rows->time_ns[row] : first_ns;
+        between_add(s, c, row, true);
+    }
+    for (size_t row = 0; row < rows->n; row++)
+        if (rows->time_ns[row] < first_ns)
+            between_add(s, c, row, false);
+}
+
+int heapstory_between(struct heapstory *s, const char *time, struct err *err)
+{
+    int allocated = heapstream_find_column(s->profile, s->stream, HEAP_ALLOCATED);
+    int freed = heapstream_find_column(s->profile, s->stream, HEAP_FREED);
+    if (!s->timed || allocated < 0 || freed < 0)
+        return err_set(err, EXIT_INPUT, "the input does not say when blocks were freed");
+    struct selection range;
+    struct value_ref value = {s->stream, allocated};
+    if (selection_build(&range, s->profile, value, &(struct selection_opts){.time = time}, err) !=
+        0)
+        return -1;
+    const struct rows *rows = &range.stream->rows;
+    between_take_rows(s, &range,
+                      &(struct held_columns){rows->value[allocated], rows->value[freed]});
+    s->range = arena_text(&s->arena, text_of(time)).at;
+    selection_done(&range);
+    return 0;
+}
