@@ -57,6 +57,19 @@ patient() { # SECONDS COMMAND...
     return $code
 }
 
+# Run COMMAND beside others that do the same (-s), or when none of them runs (-x).
+holding() { # -s|-x COMMAND...
+    local lock code
+    exec {lock}>"$logs/busy"
+    flock "$1" "$lock"
+    "${@:2}"
+    code=$?
+    # Not only closed: a process that COMMAND left behind has the file open too.
+    flock -u "$lock"
+    exec {lock}>&-
+    return $code
+}
+
 unit() { # FOLDER
     local program
     for program in "$1"/tests/unit/test_*; do
@@ -101,13 +114,13 @@ bats_lane() { # QUEUE
     return $failed
 }
 
-# Run the tests of FOLDER, or those that FILTER names. What failed beside all the others is run once more by itself: on a machine that others use too, what
-# measures can fail by chance. A second failure is one, and a test that needed its second chance is named. More than
-# four failures are no chance.
+# Run the tests of FOLDER, or those that FILTER names. What failed beside all the others is run once more by itself, when all suites
+# and builds that run at the same time are done: what measures can fail by chance on a busy machine. A second failure is one, and
+# a test that needed its second chance is named. More than twelve failures are no chance.
 bats_folder() { # FOLDER [LANES]
     local held number name pattern again code
     held=$(mktemp -d "$logs/held.XXXXXX")
-    bats_lanes "$1" "${2:-1}" | awk -v held="$held" '
+    holding -s bats_lanes "$1" "${2:-1}" | awk -v held="$held" '
         /^(ok|not ok|1\.\.) ?/ { file = "" }
         /^not ok/ { file = held "/" ++n; print > file; next }
         file != "" { print > file; next }
@@ -117,7 +130,7 @@ bats_folder() { # FOLDER [LANES]
     for number in $(find "$held" -type f -printf '%f\n' | sort -n); do
         name=$(sed -n '1s/^not ok [0-9]* //p' "$held/$number")
         pattern=$(as_pattern <<<"$name")
-        if [ "$again" -le 4 ] && patient 300 bats --tap -f "^$pattern\$" -r "$1" | grep -q '^ok 1 '; then
+        if [ "$again" -le 12 ] && holding -x patient 300 bats --tap -f "^$pattern\$" -r "$1" | grep -q '^ok 1 '; then
             echo "ok $number $name"
             echo "passed by itself, not beside the others: $name"
             sed -n 's/^# /    /p' "$held/$number"
@@ -151,7 +164,7 @@ docs() {
 }
 
 fuzz() {
-    FUZZ_SECONDS=${FUZZ_SECONDS:-3} tools/fuzz.sh
+    FUZZ_SECONDS=${FUZZ_SECONDS:-3} holding -s tools/fuzz.sh
 }
 
 # Read TAP, show what needs to be seen, and leave the counts in $logs/NAME.counts. A suite that
@@ -237,12 +250,8 @@ together() { # SUITE...
     wait "${started[@]}"
 }
 
-# What needs the plain build only, beside the COMMAND that makes the other one; then the rest.
-beside_build() { # COMMAND...
-    local live
-    echo "live tests run beside the build with sanitizers; what they find is shown in the end"
-    (suite live >"$logs/live.all") &
-    live=$!
+# The build, and the short suites before and after it.
+build_and_short() { # COMMAND...
     suite layers
     suite docs
     if ! "$@"; then
@@ -253,6 +262,15 @@ beside_build() { # COMMAND...
     fi
     suite unit
     suite golden
+}
+
+# What needs the plain build only, beside the COMMAND that makes the other one; then the rest.
+beside_build() { # COMMAND...
+    local live
+    echo "live tests run beside the build with sanitizers; what they find is shown in the end"
+    (suite live >"$logs/live.all") &
+    live=$!
+    holding -s build_and_short "$@"
     together cli fuzz
     wait "$live"
     cat "$logs/live.all"

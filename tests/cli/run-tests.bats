@@ -137,6 +137,18 @@ BATS
     wait_until 20 ends
 }
 
+@test "a second chance comes when the build beside it is done" {
+    mkdir -p tests/live tests/cli build
+    sed 's/^TEST/@test/' >tests/live/a.bats <<'BATS'
+TEST "needs quiet" { [ ! -e "$BUILDING" ]; }
+BATS
+    touch building
+    # shellcheck disable=SC2016  # for the command
+    BUILDING=$PWD/building TESTS=$PWD/tests B=$PWD/build run timeout "$(patience 60)" \
+        "$ROOT/tools/run-tests.sh" first bash -c 'sleep 3; rm "$BUILDING"'
+    [[ $output == *"passed by itself, not beside the others: needs quiet"* ]] || fail "$output"
+}
+
 @test "the rest: what was skipped runs once more, and the counts are those of both runs" {
     mkdir -p tests/live tests/cli build/sanitize
     sed 's/^TEST/@test/' >tests/live/a.bats <<'BATS'
