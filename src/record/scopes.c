@@ -238,6 +238,7 @@ static void note_trouble(struct scopes *s)
          "scopes under '" SCOPES_MORE "': too many names in a thread"},
         {f->reentered, "scope of a signal handler left out", "scopes of signal handlers left out"},
         {f->forgotten, "open span forgotten", "open spans forgotten"},
+        {f->uncounted, "count left out: too many counters", "counts left out: too many counters"},
         {f->bad, "record made no sense", "records made no sense"},
     };
     autobuf struct buf b = {0};
@@ -323,8 +324,10 @@ const struct scopes_facts *scopes_facts(struct scopes *s)
     const _Atomic uint64_t *params = s->rings.channel->params;
     s->facts.lost = rings_lost(&s->rings) - s->lost_before;
     s->facts.ringless = s->rings.channel->no_ring;
-    s->facts.abandoned = params[SCOPES_PARAM_ABANDONED];
-    s->facts.unbalanced = params[SCOPES_PARAM_UNBALANCED];
+    s->facts.abandoned = params[SCOPES_PARAM_ABANDONED] + rings_cut_off(&s->rings);
+    s->facts.unbalanced = params[SCOPES_PARAM_UNBALANCED] + scopes_half_open(s, false);
+    if (!s->opts.pid || s->opts.self) /* else the program goes on, and may end them yet */
+        s->facts.abandoned += scopes_half_open(s, true);
     s->facts.deep = params[SCOPES_PARAM_DEEP];
     s->facts.nameless = params[SCOPES_PARAM_NAMELESS];
     s->facts.reentered = params[SCOPES_PARAM_REENTERED];
