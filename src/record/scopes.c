@@ -109,6 +109,17 @@ static void first_seen(struct scopes *s)
     s->ticks.off_ns = 0;
 }
 
+/* A thread that runs another program by now has a new ring: nobody writes to the one before. */
+static void scopes_close_older(struct scopes *s, const struct ring_reader *rr)
+{
+    for (size_t i = 0; i < s->rings.readers.n; i++) {
+        const struct ring_reader *other = &s->rings.readers.at[i];
+        if (other->pid == rr->pid && other->tid == rr->tid && other != rr)
+            atomic_store(other->start_ns < rr->start_ns ? &other->ring->state : &rr->ring->state,
+                         RING_CLOSED);
+    }
+}
+
 static struct scopes_ring *scopes_ring_of(struct scopes *s, const struct ring_reader *rr)
 {
     while (s->by_ring.n <= rr->index)
@@ -118,6 +129,7 @@ static struct scopes_ring *scopes_ring_of(struct scopes *s, const struct ring_re
         ring = s->by_ring.at[rr->index] = mem_new(struct scopes_ring);
     if (ring->start_ns != rr->start_ns || ring->tid != rr->tid || ring->pid != rr->pid) {
         ring_reset(ring, rr);
+        scopes_close_older(s, rr);
         s->facts.threads++;
         if (!s->seen)
             first_seen(s);

@@ -272,6 +272,36 @@ states_are_known() {
     end_of_recording
 }
 
+is_another_program() {
+    [ "$(metric kelvin_scope_seconds_count '.scope == "second"')" = 1 ]
+}
+
+@test "a program that runs another one in a scope has its threads once" {
+    cat >again.c <<'PROGRAM'
+#include <kelvin.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    { KELVIN_SCOPE("first"); }
+    KELVIN_SCOPE("open");
+    if (argc == 1)
+        execl("/proc/self/exe", argv[0], "x", (char *)NULL);
+    { KELVIN_SCOPE("second"); }
+    while (getchar() != EOF)
+        ;
+    return 0;
+}
+PROGRAM
+    cc -O1 -I"$INCLUDE" again.c -o again
+    listen_to ./again
+    wait_until 30 is_another_program
+    sleep 0.5
+    [ "$(metric kelvin_thread_state)" = "$(printf '%s\n' 0 1 0)" ]
+    end_of_recording
+    [ "$("$KELVIN" scopes r.kelvin --format json | jq -r .note)" = "1 scope never ended" ]
+}
+
 work_is_done() {
     [ "$(metric kelvin_scope_seconds_count '.scope == "work"')" = 1 ] &&
         [ "$(metric kelvin_scope_seconds_count '.scope == "spin"')" -gt 0 ]
