@@ -302,6 +302,16 @@ const cases = {
             assert.match(await page.locator('main .note').first().innerText(), /'nosuch' is not in this page/);
         });
     },
+    // The program is gone, its source came along.
+    async packed() {
+        await withPage({hash: '#tab=source&fn=hash'}, async page => {
+            await page.waitForSelector('main .listing');
+            assert.match(await page.getByRole('region', {name: 'Source'}).innerText(), /h = mix\(h, p\[i\]\)/);
+            assert.ok(await page.getByRole('region', {name: 'Source'}).locator('tr[data-heat]').count() > 0);
+            assert.match(await page.getByRole('region', {name: 'Instructions'}).innerText(), /The program was not there when this page was made/);
+            await shot(page, 'source');
+        });
+    },
     async compare() {
         await withPage({}, async page => {
             assert.match(await page.locator('.verdict').innerText(), /^(Improved|Regressed|Unchanged|Inconclusive): /);

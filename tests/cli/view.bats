@@ -225,6 +225,34 @@ END
     run ! grep -q 'h = mix' page.json
 }
 
+@test "view: source that came along is shown where the program is gone, and is not in reports" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    recorded_program
+    (cd project && "$KELVIN" record -q --pack-source -o ../packed.kelvin -- ./hot >/dev/null)
+    mv project gone
+    kelvin view packed.kelvin -o page.html
+    exits 0
+    code() { # FILTER
+        node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"code","function":"hash"}' | jq -S "$1"
+    }
+    [ "$(code '.code.blocks | length')" = 0 ]
+    [ "$(code '[.code.parts[].rows[] | select(.text | contains("h = mix"))] | length')" = 1 ]
+    [ "$(code '[.code.parts[].rows[] | select(.total > 0)] | length')" -gt 0 ]
+    "$KELVIN" annotate packed.kelvin hash --format json 2>/dev/null | jq -S . >terminal.json
+    code .code >page.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    kelvin report packed.kelvin -o report.html
+    exits 0
+    python3 - <<'END'
+import base64, gzip, re
+page = gzip.decompress(base64.b64decode(re.search(r'id="explore">([^<]*)', open("report.html").read())[1])).decode()
+data = gzip.decompress(base64.b64decode(re.search(r'id="data0">([^<]*)', page)[1]))
+assert b"hash" in data and b"h = mix" not in data
+END
+    in_page packed "file://$PWD/page.html"
+}
+
 @test "view in a browser: transforms, undo and redo, and what they are as a command" {
     need_page
     timed
