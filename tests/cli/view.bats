@@ -288,6 +288,30 @@ END
     node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare"}' | jq -S '.diff|del(.before,.after)' >page.json
     "$KELVIN" diff scopes.kelvin scopes.kelvin --format json | jq -S 'del(.before,.after)' >terminal.json
     node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    "$KELVIN" record -q -o scopes2.kelvin -- "$target/scopes" 300 3 >/dev/null
+    "$KELVIN" record -q --heap -o heap2.kelvin -- "$target/heap" plain 2 >/dev/null
+    "$KELVIN" view scopes.kelvin scopes2.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","by":"scope"}' | jq -S .scopes >page.json
+    "$KELVIN" diff scopes.kelvin scopes2.kelvin --scopes --top 50 --format json | jq -S . >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    in_page compareby "file://$PWD/page.html" scope "$KELVIN" scopes.kelvin scopes2.kelvin
+    "$KELVIN" view heap.kelvin heap2.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","by":"line"}' | jq -S '.diff|del(.before,.after)' >page.json
+    "$KELVIN" diff heap.kelvin heap2.kelvin --by line --format json | jq -S 'del(.before,.after)' >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","by":"place"}' | jq -S '.diff|del(.before,.after)' >page.json
+    "$KELVIN" diff heap.kelvin heap2.kelvin --by place --value allocated --format json | jq -S 'del(.before,.after)' >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    in_page compareby "file://$PWD/page.html" place "$KELVIN" heap.kelvin heap2.kelvin
+    "$KELVIN" view scopes.kelvin heap.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","by":"place"}' | jq -e '.error | contains("no heap")'
+    # Another rate: refused with the reason, by whatever it is compared.
+    "$KELVIN" record -q -F 499 -o slow.kelvin -- "$target/scopes" 300 3 >/dev/null
+    "$KELVIN" view scopes.kelvin slow.kelvin -o page.html
+    for by in function line; do
+        node "$ROOT/tests/browser/core.mjs" page.html "{\"ask\":\"compare\",\"by\":\"$by\"}" | jq -e '.refused | contains("rate differs")'
+    done
+    in_page refused "file://$PWD/page.html"
 }
 
 in_page() { # CASE ADDRESS ARG...
