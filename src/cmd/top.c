@@ -116,8 +116,9 @@ static char *top_head(const struct top *t)
                                        : mem_printf("machine, %zu CPUs", s->n_cpus);
     autofree char *busy = t->opts->pid ? mem_printf("%.2f CPUs used", s->cpus)
                                        : mem_printf("%.0f%% busy", 100 * (1 - s->idle));
-    return mem_printf("%s: %s, %lld samples in %.0f s%s%s%s", what, busy,
-                      (long long)s->selection.n_samples, s->seconds,
+    return mem_printf("%s: %s, %lld sample%s in %.0f s%s%s%s", what, busy,
+                      (long long)s->selection.n_samples,
+                      s->selection.n_samples == 1 ? "" : "s", s->seconds,
                       s->lost ? ", some were lost" : "", s->kernel_hidden ? ", kernel hidden" : "",
                       t->paused ? " [paused]" : "");
 }

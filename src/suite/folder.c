@@ -235,8 +235,9 @@ int folder_copy_file(const char *from, const char *to, struct err *err)
     autofree char *temp = mem_printf("%s.new", to);
     autofclose FILE *in = fopen(from, "re"), *out = fopen(temp, "we");
     char chunk[65536];
+    struct stat st;
     size_t n;
-    if (!in || !out)
+    if (!in || !out || fstat(fileno(in), &st) != 0 || fchmod(fileno(out), st.st_mode & 0777) != 0)
         return err_set_errno(err, errno, "cannot copy '%s' to '%s'", from, to);
     while ((n = fread(chunk, 1, sizeof chunk, in)) > 0)
         if (fwrite(chunk, 1, n, out) != n)

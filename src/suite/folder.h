@@ -30,7 +30,7 @@ void folder_remove(const char *path);
 /* Make PATH and the folders above it that are missing. */
 int folder_make(const char *path, struct err *err);
 
-/* Copy what is in FROM. TO is replaced whole or not at all. */
+/* Copy what is in FROM, with its mode. TO is replaced whole or not at all. */
 int folder_copy_file(const char *from, const char *to, struct err *err);
 
 /* Forget it: the target stays as it was. Harmless after a commit. */
