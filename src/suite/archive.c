@@ -122,6 +122,7 @@ static void forget_old(const char *archive, size_t keep)
         folder_remove(path);
     }
     entries_done(&e);
+    folder_sweep(archive, NULL);
 }
 
 int archive_add(const struct suite *s, const char *folder, long keep, struct err *err)

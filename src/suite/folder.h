@@ -27,6 +27,9 @@ int folder_commit(struct folder *f, struct err *err);
 /* Remove PATH, if it is a folder that was made by us. */
 void folder_remove(const char *path);
 
+/* Remove what killed runs left in PARENT for the folder NAME; NULL = for any. */
+void folder_sweep(const char *parent, const char *name);
+
 /* Make PATH and the folders above it that are missing. */
 int folder_make(const char *path, struct err *err);
 
