@@ -206,6 +206,12 @@ static bool is_no_function(struct text name)
     return text_starts(name, "[") && text_ends(name, "]") && !memmem(name.at, name.n, "+0x", 3);
 }
 
+/* A tracepoint stands in one function: that all of its events are there is no news. */
+static bool is_where_it_stands(const struct flat *f, const struct flat_share *s)
+{
+    return s->share >= 1 && event_is_tracepoint(selection_event(f->selection));
+}
+
 INSIGHT_TEST(insight_test_dominating)
 {
     uint32_t row;
@@ -215,7 +221,7 @@ INSIGHT_TEST(insight_test_dominating)
         is_about_waits(f->selection) || is_no_function(flat_name(f, row)))
         return false; /* no interpreter's loop is to blame for what it is given */
     struct flat_share s = flat_share_of_row(f, row, FLAT_SELF);
-    if (insight_surely(f, &s) < self->least)
+    if (insight_surely(f, &s) < self->least || is_where_it_stands(f, &s))
         return false;
     insight_name(&ret->evidence, flat_name(f, row));
     buf_str(&ret->evidence, " alone takes ");

@@ -250,6 +250,8 @@ static void print_few(const struct record_facts *f, const char *command)
         fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
     } else if (!f->all.samples)
         print_none(f);
+    else if (f->obtained == BY_TRACE || f->obtained == BY_SOFTWARE_EVENT) /* each has a sample */
+        return;
     else
         fprintf(stderr, "  only %llu %s: shares are rough; run longer%s\n",
                 (unsigned long long)f->all.samples, f->all.samples == 1 ? "sample" : "samples",

@@ -17,6 +17,12 @@
 struct suite;
 
 /*
+ * Refuse HOME, the folder of the history, its archive, baselines and variants where another user
+ * put them into a shared folder: programs kept there are run, and recordings written there.
+ */
+int archive_check_home(const char *home, struct err *err);
+
+/*
  * Keep the recordings of S, which lie in FOLDER, and forget all but the newest KEEP runs. Nothing
  * where KEEP is 0.
  */

@@ -101,6 +101,10 @@ static void add_certainty(struct document *d, const struct flat *f)
     else if (!(f->time.n_samples > 0))
         document_text(
             d, "The input does not say how many samples it has, so the shares have no intervals.");
+    else if (stream_has_every_event(f->selection->stream))
+        document_text(d, "Each event was recorded: shares are exact for this run. \xc2\xb1 is the "
+                         "half-width of a 95%% interval for how far runs with as many events may "
+                         "differ by chance, (low-high) are both ends of a lopsided one.");
     else if (f->time.order)
         document_text(
             d,
