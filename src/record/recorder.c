@@ -317,9 +317,12 @@ static int start_locks(struct recorder *r, struct err *err)
 }
 
 /* Nobody asked for them: where there can be none (a limit on the size of files), the rest is
- * recorded. */
+ * recorded. Programs of a whole machine run already and cannot be told of the rings: to look for
+ * them fifty times a second was half of all wakeups. */
 static void start_scopes(struct recorder *r)
 {
+    if (r->opts.engine.machine)
+        return;
     struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
     o.live = r->opts.listen ? &r->live : NULL;
     o.send = r->send;
