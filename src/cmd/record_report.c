@@ -203,6 +203,17 @@ static void print_sampled(const struct record_facts *f)
                   "few samples: raise the rate with -F");
 }
 
+/* Beside others on its CPU a program stops before the tick that would have sampled it. */
+static void print_tick(const struct record_facts *f)
+{
+    if (f->obtained == BY_TIMER && f->rate_achieved_hz > 0 && f->files <= 1 &&
+        f->rate_achieved_hz < 0.6 * f->rate_hz)
+        fprintf(stderr,
+                "  the timer got %.0f of %.0f samples per second of CPU time: beside other "
+                "processes on its CPU the program seldom runs at the tick\n",
+                f->rate_achieved_hz, f->rate_hz);
+}
+
 static void print_quality(const struct record_facts *f)
 {
     double whole = f->samples ? record_percent(f->ends[UNWIND_WHOLE], f->samples) : 100;
@@ -219,6 +230,7 @@ static void print_quality(const struct record_facts *f)
         fprintf(stderr, "  the kernel throttled sampling %llu times: lower the rate\n",
                 (unsigned long long)f->throttled);
     print_note(f);
+    print_tick(f);
 }
 
 /* No sample where at least this many were due: what ran was there, but each part of it too short.
@@ -361,10 +373,12 @@ static void print_heap(const struct heap_facts *h)
                 "  %s blocks found no room in the recorder's memory: they and their frees are left "
                 "out; use --heap=sampled\n",
                 units_count(n, h->no_room));
+    if (h->inherited)
+        fprintf(stderr, "  %s %s that the child of a fork has from its parent: not counted\n",
+                units_count(n, h->inherited),
+                h->inherited == 1 ? "free was of a block" : "frees were of blocks");
     if (h->unknown && !h->no_room)
-        fprintf(stderr,
-                "  %s %s nobody was seen to allocate: double frees, foreign pointers, or blocks "
-                "from before a fork\n",
+        fprintf(stderr, "  %s %s nobody was seen to allocate: double frees or foreign pointers\n",
                 units_count(n, h->unknown),
                 h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
     if (h->lost >= RINGS_DAMAGED)

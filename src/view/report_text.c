@@ -118,6 +118,15 @@ static void add_certainty(struct document *d, const struct flat *f)
                "independent and it may be too narrow.");
 }
 
+/* What an interval cannot know: it takes samples for chance, and the tick is none. */
+static void add_tick(struct document *d, const struct flat *f)
+{
+    if (f->selection->stream->obtained == BY_TIMER)
+        document_text(d, "The timer samples at the kernel's tick. Work that is repeated in step "
+                         "with the tick gets too large or too small a share, and no interval "
+                         "shows it. The engine perf has no such limit.");
+}
+
 static void add_insights(struct document *d, const struct report *r)
 {
     document_heading(d, "Insights");
@@ -157,6 +166,7 @@ void report_add(struct document *d, const struct report *r, bool figure)
         report_add_functions(d, r);
         add_certainty(d, r->functions);
     }
+    add_tick(d, r->functions);
     report_add_paths(d, r);
     report_add_counters(d, r);
     report_add_misses(d, r);
@@ -178,9 +188,10 @@ static void build_document(struct document *d, const struct report *r, bool figu
         document_heading(d, by_title(r->opts.by, title));
         report_add_by(d, r, r->by, r->opts.top);
     }
-    if (r->opts.callers || r->by)
+    if (r->opts.callers || r->by) {
         add_certainty(d, r->functions);
-    else {
+        add_tick(d, r->functions);
+    } else {
         report_add(d, r, figure);
         report_add_provenance(d, r);
     }
