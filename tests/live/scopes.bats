@@ -43,7 +43,7 @@ scopes() { # EXPRESSION [OPTION...]
     self=$(scopes '[.tree[].self_ns] | add')
     total=$(scopes '.tree[0].total_ns')
     # Each span is rounded to a nanosecond.
-    [ $((self - total)) -le 3500 ] && [ $((total - self)) -le 3500 ]
+    [ $((self > total ? self - total : total - self)) -le 3500 ]
     [ "$(scopes '[.tree[] | .min_ns <= .p50.ns and .p50.ns <= .p90.ns and .p90.ns <= .p99.ns
         and .p99.ns <= .p99_9.ns and .p99_9.ns <= .max_ns and .p50.low <= .p50.high] | all')" = true ]
 }
