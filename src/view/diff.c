@@ -380,8 +380,11 @@ static void add_failed(struct document *doc, const struct diff *d, const struct 
         n[i >= of[0]] += run_failed(v->runs[i]);
     for (int side = 0; side < 2; side++)
         if (n[side])
-            document_text(doc, "Careful: the command failed in %zu of %zu run%s %s.", n[side],
-                          of[side], of[side] == 1 ? "" : "s", side ? "after" : "before");
+            document_text(
+                doc,
+                "Careful: the command was ended by a signal, or had an exit code other than 0, in "
+                "%zu of %zu run%s %s.",
+                n[side], of[side], of[side] == 1 ? "" : "s", side ? "after" : "before");
 }
 
 static int by_self_of_both(const void *a, const void *b)
@@ -450,10 +453,11 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     add_scale(doc, d);
     document_text(doc,
                   "Tested: %zu %ss with a share of %g%% or more; p is adjusted for that "
-                  "number (Benjamini-Hochberg, weighted by %s).",
+                  "number (Benjamini-Hochberg, weighted by %s).%s",
                   d->n_tested, d->each, d->min_share * 100,
                   d->by_runs ? "the square root of the share, self and total each for themselves"
-                             : "share");
+                             : "share",
+                  d->by_runs ? "" : " With one run per side p is about the share, not the cost.");
     add_band(doc, d);
     add_detectable(doc, d);
 }
