@@ -453,11 +453,10 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     add_scale(doc, d);
     document_text(doc,
                   "Tested: %zu %ss with a share of %g%% or more; p is adjusted for that "
-                  "number (Benjamini-Hochberg, weighted by %s).%s",
+                  "number (Benjamini-Hochberg, weighted by %s).",
                   d->n_tested, d->each, d->min_share * 100,
                   d->by_runs ? "the square root of the share, self and total each for themselves"
-                             : "share",
-                  d->by_runs ? "" : " With one run per side p is about the share, not the cost.");
+                             : "share");
     add_band(doc, d);
     add_detectable(doc, d);
 }

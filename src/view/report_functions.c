@@ -269,6 +269,7 @@ static const struct document_column columns_by[] = {
     {"self", .right = true},
     {"time", .right = true},
     {"total", .right = true},
+    {"time", .right = true, .spare = 3},
     {"samples", .right = true},
     {"name", .wide = true, .tail = true},
 };
@@ -296,7 +297,7 @@ void report_add_by(struct document *d, const struct report *r, const struct flat
                    by_thread ? columns_thread
                    : threads ? columns_label
                              : columns_by,
-                   threads ? 4 : 5);
+                   threads ? 4 : 6);
     for (size_t i = 0; i < n; i++) {
         const struct flat_row *row = &f->rows.at[rows[i]];
         struct flat_share self = flat_share_of_row(f, rows[i], FLAT_SELF);
@@ -305,6 +306,7 @@ void report_add_by(struct document *d, const struct report *r, const struct flat
         if (!threads) {
             struct flat_share total = flat_share_of_row(f, rows[i], FLAT_TOTAL);
             report_cell_share(d, &total);
+            report_cell_time(d, r, total.share);
         }
         report_functions_cell_count(d, f, row->self_count);
         document_cell(d, flat_name(f, rows[i]), 0);
