@@ -377,6 +377,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     kelvin run "${only[@]}" --against main
     exits 0
     has perf/small.md 'Instructions: same'
+    run ! grep -q 'side by side' perf/small.md # counts are those of one program: there are no turns to take
     kelvin run "${only[@]}" --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=120"'
     exits 3
     has perf-failed/small.md 'Instructions: more, +[89]'

@@ -541,7 +541,7 @@ static void registers_of_perf(void **state)
     assert_true(unwind_regs_from_mask(0, mask & ~(UINT64_C(1) << n->extra), all, &r));
     assert_true(r.extra == 0);
     unwind_regs_from_perf(all, &r);
-    assert_true(r.pc == 100u + (unsigned)__builtin_popcountll(mask & ((1u << n->pc) - 1)));
+    assert_true(r.pc == 100u + (unsigned)__builtin_popcountll(mask & ((1ull << n->pc) - 1)));
 }
 
 static int set_up(void **state)
