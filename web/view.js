@@ -12,8 +12,8 @@ import { ComparePane } from './view_compare.js';
 import { AboutPane, showKeys } from './view_about.js';
 
 const LISTS = ['thread', 'process', 'where', 'scope', 'focus', 'ignore', 'hide', 'collapse-module', 'collapse-recursion'];
-const TEXTS = ['tab', 'event', 'value', 'time', 'other', 'subtree', 'order', 'by', 'sort', 'filter', 'fn', 'search'];
-const DEFAULTS = {tab: '', event: null, value: null, time: null, other: null, subtree: null, merge: false, order: 'heavy', inverted: false, flames: false, zoom: [], by: 'function', sort: 'self', filter: '', fn: '', search: '', file: 0};
+const TEXTS = ['tab', 'event', 'value', 'time', 'other', 'subtree', 'order', 'by', 'sort', 'filter', 'fn', 'search', 'each'];
+const DEFAULTS = {tab: '', event: null, value: null, time: null, other: null, subtree: null, merge: false, order: 'heavy', inverted: false, flames: false, zoom: [], by: 'function', sort: 'self', filter: '', fn: '', search: '', each: 'function', file: 0};
 
 const TABS = [
     ['compare', 'Compare', ComparePane, a => a.files > 1 || a.state.other],
@@ -332,7 +332,7 @@ class App {
         for (const key of LISTS) for (const v of s[key]) selected.push('--' + key, v);
         if (s.subtree) selected.push('--subtree', s.subtree);
         if (s.merge) selected.push('--merge-recursion');
-        if (tab === 'compare' && this.files > 1) words.push('diff', 'BEFORE', 'AFTER', ...selected);
+        if (tab === 'compare' && this.files > 1) words.push('diff', 'BEFORE', 'AFTER', ...this.comparison(selected));
         else if (tab === 'flame') words.push('flame', file, ...selected, ...(s.order === 'time' ? ['--flame-chart'] : s.inverted ? ['--reverse', '--group', 'none'] : []), ...(s.flames ? ['--flames'] : []), '-o', 'flame.svg');
         else if (tab === 'functions') words.push('report', file, '--by', s.by, ...selected);
         else if (tab === 'callers') words.push('report', file, ...(this.panes.callers && this.panes.callers.input.value ? ['--callers', this.panes.callers.input.value] : []), ...selected);
@@ -343,6 +343,13 @@ class App {
         else if (tab === 'about') words.push('info', file);
         else words.push('report', file, ...selected);
         return words.map(quoted).join(' ');
+    }
+    // Scopes are compared by time and thread alone, places by a value of the heap.
+    comparison(selected) {
+        const s = this.state, pane = this.panes.compare;
+        if (s.each === 'scope') return ['--scopes', ...(s.time ? ['--time', s.time] : []), ...['thread', 'process', 'where'].flatMap(k => s[k].flatMap(v => ['--' + k, v]))];
+        if (s.each === 'place' && !s.value && pane && pane.answer && pane.answer.value) return ['--by', 'place', '--value', pane.answer.value, ...selected];
+        return [...(s.each === 'function' ? [] : ['--by', s.each]), ...selected];
     }
     copyCommand() {
         const line = this.command();

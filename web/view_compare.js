@@ -1,5 +1,5 @@
 // Two recordings, or two ranges of one: what is proven to have changed, and what is not.
-import { el, button, share } from './view_text.js';
+import { el, button, share, time, bytes, count } from './view_text.js';
 import { colour } from './view_charts.js';
 import { Flame } from './view_flame.js';
 
@@ -15,9 +15,15 @@ function cost(entry, v) {
     return v.cost >= 3 ? 'x' + +v.cost.toPrecision(3) : (v.cost >= 1 ? '+' : '') + (100 * (v.cost - 1)).toFixed(1) + '%';
 }
 
+const changed = v => v === null ? 'any' : v >= 1 ? 'x' + (1 + v).toFixed(2) : (v >= 0 ? '+' : '') + (100 * v).toFixed(1) + '%';
+const chance = p => p === null ? '' : p < 0.0001 ? '<0.0001' : p.toFixed(4);
+const compareCells = texts => texts.map(([text, kind]) => el('td.' + (kind || 'r'), null, text));
+
 export class ComparePane {
     constructor(app) {
         this.app = app;
+        this.each = el('select', {'aria-label': 'Compare by', onchange: () => app.change({each: this.each.value})},
+            ...[['function', 'by function'], ['line', 'by source line'], ...(app.about.panes.scopes ? [['scope', 'by scope']] : []), ...(app.about.panes.heap ? [['place', 'by heap place']] : [])].map(([v, t]) => el('option', {value: v}, t)));
         this.force = false;
         this.by = 'total';
         this.only = false;
@@ -29,8 +35,9 @@ export class ComparePane {
             self: button('Self', 'Compare self time', () => { this.by = 'self'; this.list(); }), total: button('Total', 'Compare total time', () => { this.by = 'total'; this.list(); }),
             only: button('Proven only', 'Leave out what may be chance', () => { this.only = !this.only; this.list(); }),
         };
-        this.tableBox = el('div.scroll', {tabindex: 0}, el('table', {'aria-label': 'Comparison'}, el('thead', null, el('tr', null, el('th.r', null, 'before'), el('th.r', null, 'after'), el('th.r', null, 'change (points)'), el('th.r', null, '95% interval'), el('th.r', null, 'cost'), el('th.r', null, 'p'), el('th', null, ''), el('th', null, 'function'))), this.rows));
-        this.element = el('div.pane', null, this.top, this.tools = el('div.tools', null, ...Object.values(this.buttons),
+        this.head = el('tr');
+        this.tableBox = el('div.scroll', {tabindex: 0, role: 'region', 'aria-label': 'Comparison'}, el('table', {'aria-label': 'Comparison'}, el('thead', null, this.head), this.rows));
+        this.element = el('div.pane', null, this.top, this.tools = el('div.tools', null, this.each, ...Object.values(this.buttons), button('Copy table', 'As tab-separated text', () => this.copy()), el('span.gap'),
             el('span.legend', null, this.swatch('grown', 'grown'), this.swatch('shrunk', 'shrunk'), this.swatch('blocked', 'not proven'))), this.tableBox, this.flame.box);
         this.turn('table');
     }
@@ -53,7 +60,8 @@ export class ComparePane {
             this.app.problem(this.element, 'Nothing to compare with. Open two files (kelvin view BEFORE AFTER), or select a range in the timeline and drag a second one with Shift.');
             return;
         }
-        const question = {...this.app.selection(), ask: 'compare', force: this.force};
+        const question = {...this.app.selection(), ask: 'compare', by: s.each, force: this.force};
+        this.each.value = s.each;
         if (s.other) question.other_time = s.other;
         else delete question.file;
         const key = JSON.stringify(question);
@@ -61,8 +69,11 @@ export class ComparePane {
         const answer = await this.app.ask('compare', question);
         if (!answer) return;
         this.asked = key;
-        this.app.problem(this.element, answer.error || null);
-        if (answer.error) return;
+        this.app.problem(this.element, answer.error ? answer.error + '.' : null);
+        if (answer.error) {
+            this.tools.classList.remove('hide'); // another choice may do
+            return;
+        }
         this.tools.hidden = this.tableBox.hidden = !!answer.refused;
         if (answer.refused) {
             this.flame.box.hidden = true;
@@ -71,26 +82,62 @@ export class ComparePane {
             return;
         }
         this.diff = answer.diff;
-        this.turn(this.as);
+        this.scopes = answer.scopes;
+        this.answer = answer;
+        const tree = !this.scopes && answer.each !== 'place';
+        for (const k of ['table', 'flame', 'self', 'total']) this.buttons[k].hidden = !tree;
+        if (!tree) this.by = 'self';
+        this.turn(tree ? this.as : 'table');
         this.showVerdict();
         this.list();
         if (this.as === 'flame') this.draw();
     }
+    columns(names) { this.head.replaceChildren(...names.map(([text, kind]) => el(kind === 'r' || !kind ? 'th.r' : 'th', null, text))); }
+    // What a place cost, in its unit; a share where that is not known.
+    cost(v, side) {
+        const cost = v[side + '_cost'], unit = this.answer.unit;
+        if (this.answer.each !== 'place' || cost === null) return share(v[side]);
+        return unit === 'bytes' ? bytes(cost) : unit === 'nanoseconds' ? time(cost) : count(cost);
+    }
+    copy() {
+        const text = row => [...row.cells].map(c => c.textContent).join('\t');
+        this.app.copy([this.head, ...this.rows.children].map(text).join('\n'), 'Table');
+    }
     showVerdict() {
+        if (this.scopes) return this.showScopes();
         const d = this.diff, words = {improved: 'Improved', regressed: 'Regressed', unchanged: 'Unchanged', inconclusive: 'Inconclusive'};
         const tone = {improved: 'down', regressed: 'up'}[d.verdict];
         this.top.replaceChildren(el('p.verdict', null, el(tone ? 'b.' + tone : 'b', null, words[d.verdict] || d.verdict), ': ', d.why), el('p', null, d.basis + (d.basis.endsWith('.') ? '' : '.')),
             ...(d.forced ? [el('p.up', null, 'Compared anyway, although: ' + d.forced)] : []));
     }
+    showScopes() {
+        const all = this.scopes.scopes.flatMap(s => ['p50', 'p90', 'p99'].map(k => s[k])).filter(c => c.p !== null), n = word => all.filter(c => c.verdict === word).length;
+        const slower = n('slower'), faster = n('faster'), same = n('same'), word = !all.length ? 'No verdict' : slower && faster ? 'Slower and faster' : slower ? 'Slower' : faster ? 'Faster' : 'No change proven';
+        this.top.replaceChildren(el('p.verdict', null, el(slower ? 'b.up' : faster ? 'b.down' : 'b', null, word), ': ', all.length ? `of ${all.length} percentiles ${slower} slower, ${faster} faster, ${same} the same, ${all.length - slower - faster - same} not proven.` : 'no scope has enough spans on both sides.'),
+            el('p', null, `One run per side: intervals cover chance within a run, not run-to-run variation. A change counts as proven beyond a factor of ${(1 + this.scopes.band).toFixed(2)}, with p at most 0.01.`),
+            ...(this.scopes.lost ? [el('p.up', null, `${count(this.scopes.lost)} records were lost: percentiles describe the spans that were kept.`)] : []));
+    }
+    listScopes() {
+        this.columns([['before'], ['after'], ['change'], ['95% interval'], ['p'], ['verdict', 's'], ['percentile', 's'], ['scope', 'n']]);
+        this.buttons.only.setAttribute('aria-pressed', this.only);
+        const list = this.scopes.scopes.flatMap(s => ['p50', 'p90', 'p99'].map(k => [s.scope, k, s[k]])).filter(([, , c]) => (c.before_ns !== null || c.after_ns !== null) && (!this.only || /slower|faster/.test(c.verdict)));
+        this.rows.replaceChildren(...list.map(([name, k, c]) => {
+            const tone = {slower: 'r.up', faster: 'r.down'}[c.verdict], at = v => v === null ? '-' : time(v);
+            return el(tone ? 'tr' : 'tr.grey', {title: name}, ...compareCells([[at(c.before_ns)], [at(c.after_ns)], [c.change === null ? '-' : changed(c.change), tone], [c.change === null || (c.low <= -1 && c.high === null) ? '-' : `${changed(c.low)} to ${changed(c.high)}`], [chance(c.p)], [c.verdict, 's'], [k, 's'], [name, 'n']]));
+        }));
+        if (!list.length) this.rows.append(el('tr', null, el('td.n', {colspan: 8}, 'Nothing is proven to have changed.')));
+    }
     list() {
+        if (this.scopes) return this.listScopes();
+        this.columns([['before'], ['after'], ['change (points)'], ['95% interval'], ['cost'], ['p'], ['', 's'], [this.answer.each, 'n']]);
         for (const k of ['self', 'total']) this.buttons[k].setAttribute('aria-pressed', this.by === k);
         this.buttons.only.setAttribute('aria-pressed', this.only);
         const size = f => Math.abs(f[this.by].difference || 0);
         const list = this.diff.functions.filter(f => !this.only || f[this.by].proven).sort((a, b) => (b[this.by].proven - a[this.by].proven) || size(b) - size(a)).slice(0, 300);
         this.rows.replaceChildren(...list.map(f => {
             const v = f[this.by], tone = v.proven ? (v.difference > 0 ? 'up' : 'down') : '';
-            return el(v.proven ? 'tr' : 'tr.grey', {title: f.name}, el('td.r', null, share(v.before)), el('td.r', null, share(v.after)), el(tone ? 'td.r.' + tone : 'td.r', null, points(v.difference)),
-                el('td.r', null, v.low === null ? '' : `${points(v.low)} to ${points(v.high)}`), el(tone ? 'td.r.' + tone : 'td.r', null, cost(f, v)), el('td.r', null, v.p_adjusted === null ? '' : v.p_adjusted < 0.0001 ? '<0.0001' : v.p_adjusted.toFixed(4)),
+            return el(v.proven ? 'tr' : 'tr.grey', {title: f.name}, el('td.r', null, this.cost(v, 'before')), el('td.r', null, this.cost(v, 'after')), el(tone ? 'td.r.' + tone : 'td.r', null, points(v.difference)),
+                el('td.r', null, v.low === null ? '' : `${points(v.low)} to ${points(v.high)}`), el(tone ? 'td.r.' + tone : 'td.r', null, cost(f, v)), el('td.r', null, chance(v.p_adjusted)),
                 el('td.s', null, f.not_compared ? 'not compared' : v.proven ? 'proven' : ''), el('td.n', null, f.name + (f.possibly_renamed ? ` (renamed? ${f.possibly_renamed})` : '')));
         }));
         if (!list.length) this.rows.append(el('tr', null, el('td.n', {colspan: 8}, 'Nothing is proven to have changed.')));

@@ -59,7 +59,8 @@ export class SourcePane {
         this.note.title = code.words;
         this.source.replaceChildren(...code.parts.map(p => this.part(p)));
         if (!code.parts.length) this.source.append(el('p.message', null, 'No line of this function is known: the program has no debug information here.'));
-        this.insns.replaceChildren(el('table.listing', {'aria-label': 'Instructions, hottest block first'}, el('thead', null, el('tr', null, el('th.r', null, 'self'), el('th.r', null, 'total'), el('th.r', null, 'address'), el('th', null, 'instruction'), el('th.r', null, 'line'))),
+        if (!code.blocks.length) this.insns.replaceChildren(el('p.message', null, 'The program was not there when this page was made: its lines are shown, its instructions are not.'));
+        else this.insns.replaceChildren(el('table.listing', {'aria-label': 'Instructions, hottest block first'}, el('thead', null, el('tr', null, el('th.r', null, 'self'), el('th.r', null, 'total'), el('th.r', null, 'address'), el('th', null, 'instruction'), el('th.r', null, 'line'))),
             ...code.blocks.map(b => this.block(b))), ...(code.left_out ? [el('p.message', null, code.left_out)] : []));
         const hot = [...this.source.querySelectorAll('tr[data-heat]')].sort((a, b) => b.dataset.heat - a.dataset.heat)[0];
         if (hot) hot.scrollIntoView({block: 'center'});

@@ -497,6 +497,8 @@ static void diff_init(struct diff_builder *b)
     d->has_samples = d->by_runs || samples_known(b);
     d->least_p = d->by_runs ? difftest_least_p(o->n_before, o->n_runs) : 0;
     d->min_share = o->min_share;
+    d->each = o->by == OVERLAY_LINE ? "line" : o->by == OVERLAY_PLACE ? "place" : "function";
+    d->by = o->by;
     d->noun = quantity_noun(selection_quantity(o->runs[0]));
     d->unit = dimension_scaled(selection_value(o->runs[0])->dimension);
     d->exact = all_exact(o);
@@ -515,7 +517,7 @@ struct diff *diff_build(const struct diff_opts *o)
 {
     struct diff *d = mem_new(struct diff);
     struct diff_builder b = {.d = d, .o = o};
-    overlay_build(&b.lay, o->runs, o->n_runs);
+    overlay_build(&b.lay, o->runs, o->n_runs, o->by);
     diff_init(&b);
     diff_find_uneven(&b);
     diff_find_kernel(&b);
@@ -530,7 +532,8 @@ struct diff *diff_build(const struct diff_opts *o)
     if (b.whole)
         diff_test_whole(&b);
     d->cpu_s = d->has_cpu ? d->whole : (struct diff_value){0};
-    diff_find_renamed(&b);
+    if (o->by == OVERLAY_FUNCTION)
+        diff_find_renamed(&b);
     d->names = b.lay.names;
     b.lay.names = (struct intern){0};
     diff_judge(d);

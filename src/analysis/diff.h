@@ -37,8 +37,9 @@
 struct diff_opts {
     const struct selection *const *runs; /* those of before first */
     size_t n_before, n_runs;
-    double min_share; /* the mean of both sides must reach it to be tested */
-    double band;      /* changes up to this do not matter: 0.02 = 2 %; 0 = DIFF_BAND or more */
+    double min_share;   /* the mean of both sides must reach it to be tested */
+    double band;        /* changes up to this do not matter: 0.02 = 2 %; 0 = DIFF_BAND or more */
+    enum overlay_by by; /* what `functions` are; places only of the stream of a heap */
 };
 
 /*
@@ -99,6 +100,7 @@ struct diff {
     bool exact;       /* every event was counted: there were no samples */
     double least_p;   /* that so many runs can reach; 0 for one run per side */
     double min_share, band;
+    enum overlay_by by;
     enum diff_scale scale;
     double typical; /* factor by which the share of what did not change changed */
     bool has_cpu;
@@ -106,6 +108,7 @@ struct diff {
     struct diff_value whole; /* what a run cost: seconds, or the unit of the value; of several runs
                                 tested. Zeros where the scale is DIFF_BY_TYPICAL */
     enum scaled unit;        /* of the whole where it is no CPU time */
+    const char *each;        /* "function", "line" or "place": what is compared */
     const char *noun;        /* "time", or "total" where the value is none: shares are of that */
     double common[2];        /* shares of both sides in functions that both have */
     struct buf unnamed;      /* modules with names on one side only, a line each: not compared */

@@ -258,8 +258,10 @@ static void judge_unproven(struct diff *d)
         buf_str(&b, "both sides are the same program with the same arguments, and one run of each "
                     "does not show by how much its runs differ");
     else if (!d->by_runs)
-        buf_str(&b, "no function changed by more than two runs of the same program can differ by, "
-                    "nor can one run per side show that nothing changed");
+        buf_printf(&b,
+                   "no %s changed by more than two runs of the same program can differ by, nor can "
+                   "one run per side show that nothing changed",
+                   d->each);
     else
         buf_printf(&b, "no change beyond %g%% is proven, nor are these runs enough to rule one out",
                    d->band * 100);
@@ -317,7 +319,7 @@ static void judge_others(struct diff *d)
 {
     autobuf struct buf b = {0};
     add_whole_first(&b, d);
-    buf_str(&b, "hardly a function is found on both sides");
+    buf_printf(&b, "hardly a %s is found on both sides", d->each);
     judge(d, DIFF_INCONCLUSIVE, "%s", buf_cstr(&b));
 }
 

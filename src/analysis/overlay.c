@@ -2,6 +2,7 @@
 #include "analysis/overlay.h"
 
 #include "analysis/canon.h"
+#include "analysis/heapwrappers.h"
 #include "analysis/label.h"
 #include "stats/stats.h"
 
@@ -21,8 +22,10 @@ static uint32_t push_node(struct overlay *o, uint32_t parent, uint32_t name)
 }
 
 struct namer {
+    enum overlay_by by;
     struct labels labels;
-    VEC(uint32_t) name_of_label; /* + 1; 0 = not asked for yet */
+    struct heapwrappers wrappers; /* by place */
+    VEC(uint32_t) name_of_label;  /* + 1; 0 = not asked for yet */
 };
 
 static uint32_t overlay_name_of(struct overlay *o, struct namer *n, uint32_t label)
@@ -38,32 +41,61 @@ static uint32_t overlay_name_of(struct overlay *o, struct namer *n, uint32_t lab
     return *name - 1;
 }
 
+/* By line: the folders of two builds differ, and what is in them mostly does not. */
+static uint32_t overlay_name_of_line(struct overlay *o, struct namer *n, const struct profile *p,
+                                     const struct line *line, uint32_t label)
+{
+    struct text file = profile_str(p, p->functions.at[line->function.i].file);
+    const char *slash = file.n ? memrchr(file.at, '/', file.n) : NULL;
+    autobuf struct buf b = {0};
+    if (!file.n || !line->line)
+        return overlay_name_of(o, n, label);
+    buf_printf(&b, "%s:%u", slash ? slash + 1 : file.at, line->line);
+    return intern_add(&o->names, buf_text(&b));
+}
+
 /* The node of a stack, whose callers' node is known already. */
 static uint32_t lay_frame(struct overlay *o, const struct overlay_run *run, struct namer *namer,
                           struct stack_node at)
 {
     const struct selection *s = run->s;
+    const struct frame *f = profile_frame(s->profile, at.frame);
     uint32_t node = run->node_of_stack[at.parent.i];
-    for (size_t k = 0, n = labels_count(profile_frame(s->profile, at.frame)); k < n; k++) {
+    for (size_t k = 0, n = labels_count(f); k < n; k++) {
         if (selection_hides(s, at.frame, k))
             continue;
         uint32_t label = labels_of_frame(&namer->labels, s->profile, at.frame, k);
-        uint32_t name = overlay_name_of(o, namer, label);
+        uint32_t name = namer->by == OVERLAY_LINE && f->n_lines
+                            ? overlay_name_of_line(o, namer, s->profile,
+                                                   &profile_lines(s->profile, f)[k], label)
+                            : overlay_name_of(o, namer, label);
         if (!s->merge_recursion || !node || o->name.at[node] != name)
             node = push_node(o, node, name);
     }
     return node;
 }
 
-static void lay_stacks(struct overlay *o, struct overlay_run *run)
+static uint32_t lay_place(struct overlay *o, const struct overlay_run *run, struct namer *namer,
+                          struct stack_id stack)
+{
+    uint32_t label = heapwrappers_place(&namer->wrappers, &namer->labels, run->s->profile, stack);
+    return push_node(o, 0, overlay_name_of(o, namer, label));
+}
+
+static void lay_stacks(struct overlay *o, struct overlay_run *run, enum overlay_by by)
 {
     const struct profile *p = run->s->profile;
     const struct stacks *s = &p->stacks;
-    struct namer namer = {0};
+    struct namer namer = {.by = by};
     labels_init(&namer.labels, p, &(struct label_opts){.merge_kinds = true});
+    if (by == OVERLAY_PLACE)
+        heapwrappers_find(&namer.wrappers, &namer.labels, p, &run->s->stream->rows);
     run->node_of_stack = mem_calloc(s->nodes.n, sizeof *run->node_of_stack);
-    for (size_t i = 1; i < s->nodes.n; i++)
-        run->node_of_stack[i] = lay_frame(o, run, &namer, s->nodes.at[i]);
+    for (uint32_t i = 1; i < s->nodes.n; i++)
+        run->node_of_stack[i] = by == OVERLAY_PLACE
+                                    ? lay_place(o, run, &namer, (struct stack_id){i})
+                                    : lay_frame(o, run, &namer, s->nodes.at[i]);
+    heapwrappers_done(&namer.wrappers);
     labels_done(&namer.labels);
     vec_done(&namer.name_of_label);
 }
@@ -138,7 +170,8 @@ static void sum_shares(const struct overlay *o, struct overlay_run *run)
 
 /* --- all of it --- */
 
-void overlay_build(struct overlay *o, const struct selection *const *runs, size_t n_runs)
+void overlay_build(struct overlay *o, const struct selection *const *runs, size_t n_runs,
+                   enum overlay_by by)
 {
     *o = (struct overlay){.runs = mem_calloc(n_runs, sizeof *o->runs), .n_runs = n_runs};
     intern_init(&o->names);
@@ -146,7 +179,7 @@ void overlay_build(struct overlay *o, const struct selection *const *runs, size_
     *vec_push(&o->name) = 0;
     for (size_t i = 0; i < n_runs; i++) {
         o->runs[i] = (struct overlay_run){.s = runs[i], .time = sequence_build(runs[i])};
-        lay_stacks(o, &o->runs[i]);
+        lay_stacks(o, &o->runs[i], by);
         lay_times(&o->runs[i]);
     }
     find_outermost(o);

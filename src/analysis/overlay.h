@@ -8,6 +8,13 @@
 #pragma once
 #include "analysis/sequence.h"
 
+/* What is laid over each other. */
+enum overlay_by {
+    OVERLAY_FUNCTION,
+    OVERLAY_LINE,  /* "parse.c:12", whatever the folder; functions where no line is known */
+    OVERLAY_PLACE, /* of allocations, each without its callers: see heapwrappers.h */
+};
+
 struct overlay_run {
     const struct selection *s;
     uint32_t *node_of_stack;
@@ -26,7 +33,8 @@ struct overlay {
     size_t n_runs;
 };
 
-void overlay_build(struct overlay *o, const struct selection *const *runs, size_t n_runs);
+void overlay_build(struct overlay *o, const struct selection *const *runs, size_t n_runs,
+                   enum overlay_by by);
 void overlay_done(struct overlay *o);
 
 /* How many independent samples the shares of a function rest on, in one run; 0 = not known. */

@@ -52,7 +52,7 @@ struct runshares *runshares_build(const struct selection *const *runs, size_t n_
 {
     struct runshares *r = mem_new(struct runshares);
     double samples = 0;
-    overlay_build(&r->overlay, runs, n_runs);
+    overlay_build(&r->overlay, runs, n_runs, OVERLAY_FUNCTION);
     for (size_t i = 0; i < n_runs; i++)
         samples += (double)runs[i]->n_samples;
     for (uint32_t name = 0; name < r->overlay.names.strings.n; name++)

@@ -6,6 +6,7 @@
 #include "cmd/annotate.h"
 #include "cmd/command.h"
 #include "code/code.h"
+#include "model/packed.h"
 #include "symbol/symbolize.h"
 
 #define AT(field) offsetof(struct cmd_annotate_opts, field)
@@ -72,7 +73,7 @@ static int print_as(FILE *out, struct annotate *a, const struct output_opts *o)
         return annotate_print_html(out, a);
     if (strcmp(format, "json") != 0)
         return annotate_print_text(out, a, output_width(o), output_in_colour(o));
-    if (annotate_disassemble(a) != 0)
+    if (a->listing->blocks.n && annotate_disassemble(a) != 0)
         return -1;
     annotate_print_json(out, a);
     return 0;
@@ -81,13 +82,15 @@ static int print_as(FILE *out, struct annotate *a, const struct output_opts *o)
 static int annotate_print(struct annotate_job *job, struct listing *l, const struct hits *hits,
                           struct err *err)
 {
-    struct profile *names = profile_new();
-    annotate_add_frames(names, job->path, l);
-    symbolize(names, &(struct symbolize_opts){.no_debuginfod = true});
+    struct profile *names = job->seen_only ? NULL : profile_new();
+    if (names) {
+        annotate_add_frames(names, job->path, l);
+        symbolize(names, &(struct symbolize_opts){.no_debuginfod = true});
+    }
     struct annotate a = {
         .function = job->function.at,
         .module = job->code.module,
-        .names = names,
+        .names = names ? names : job->in.profile,
         .listing = l,
         .total = job->in.selection.total,
         .selected = job->in.selection.words,
@@ -97,13 +100,16 @@ static int annotate_print(struct annotate_job *job, struct listing *l, const str
         .exact = obtained_exactly(job->in.selection.stream->obtained),
         .by_address = job->opts.order && strcmp(job->opts.order, "address") == 0,
         .all = job->opts.all,
-        .warning = job->opts.force ? "the build-id was not checked: the code may be another" : NULL,
+        .warning = job->seen_only    ? ANNOTATE_NO_PROGRAM
+                   : job->opts.force ? "the build-id was not checked: the code may be another"
+                                     : NULL,
     };
     struct publish file;
     const struct output_opts *o = &job->opts.output;
     bool is_page = strcmp(output_format(o), "html") == 0;
-    annotate_parts_build(&a, hits, annotate_read_source,
-                         &(struct annotate_source){job->path, is_page, &job->opts.source});
+    annotate_parts_build(
+        &a, hits, annotate_read_source,
+        &(struct annotate_source){job->path, is_page, &job->opts.source, job->in.profile});
     int rc = publish_open(&file, o->path, err);
     if (rc == 0) {
         rc = print_as(file.out, &a, o);
@@ -116,17 +122,51 @@ static int annotate_print(struct annotate_job *job, struct listing *l, const str
     return rc;
 }
 
+static bool annotate_is_seen(const void *job, const struct frame *f)
+{
+    return annotate_is_frame(job, f);
+}
+
+/* Whether a source file of the function came along with the recording. */
+static bool annotate_has_packed(const struct annotate_job *job)
+{
+    const struct profile *p = job->in.profile;
+    for (size_t i = 0; p->packed.n && i < p->frames.n; i++)
+        for (size_t k = 0; annotate_is_frame(job, &p->frames.at[i]) && k < p->frames.at[i].n_lines;
+             k++) {
+            const struct line *line = &profile_lines(p, &p->frames.at[i])[k];
+            if (packed_find(p, profile_str(p, p->functions.at[line->function.i].file)))
+                return true;
+        }
+    return false;
+}
+
+/* The lines alone, where source came along and the program is gone. */
+static int annotate_show_seen(struct annotate_job *job, struct err *err)
+{
+    struct listing l = {0};
+    struct hits hits;
+    job->seen_only = true;
+    annotate_list_seen(&l, job->in.profile, annotate_is_seen, job);
+    hits_build(&hits, &job->in.selection, &l, is_of_listing, job);
+    int rc = annotate_print(job, &l, &hits, err);
+    hits_done(&hits);
+    listing_done(&l);
+    return rc;
+}
+
 static int annotate_show(struct annotate_job *job, struct err *err)
 {
     struct text path = profile_str(job->in.profile, job->mapping.path);
     struct text build_id = profile_str(job->in.profile, job->mapping.build_id);
     autofree char *found = input_find_file(&job->opts.input, path.at, build_id);
     job->path = found;
-    if (code_open(&job->code, found, job->opts.force ? (struct text){0} : build_id, err) != 0)
-        return -1;
     /* A copy may be called anything. */
-    const char *slash = strrchr(path.at, '/');
-    job->code.module = slash ? slash + 1 : path.at;
+    const char *slash = strrchr(path.at, '/'), *module = slash ? slash + 1 : path.at;
+    int rc = code_open(&job->code, found, job->opts.force ? (struct text){0} : build_id, err);
+    job->code.module = module;
+    if (rc != 0)
+        return annotate_has_packed(job) ? annotate_show_seen(job, err) : -1;
     if (job->code.machine != EM_X86_64)
         return err_set(err, EXIT_INPUT, "'%s' is not x86-64 code, which is all that is known yet",
                        path.at);
@@ -135,9 +175,9 @@ static int annotate_show(struct annotate_job *job, struct err *err)
     annotate_add_code(job, &l);
     hits_build(&hits, &job->in.selection, &l, is_of_listing, job);
     listing_cut(&l);
-    int rc = l.insns.n
-                 ? annotate_print(job, &l, &hits, err)
-                 : err_set(err, EXIT_INPUT, "'%s' has no code at the profile's addresses", path.at);
+    rc = l.insns.n
+             ? annotate_print(job, &l, &hits, err)
+             : err_set(err, EXIT_INPUT, "'%s' has no code at the profile's addresses", path.at);
     hits_done(&hits);
     listing_done(&l);
     return rc;
@@ -184,7 +224,9 @@ const struct command command_annotate = {
         "intervals. Calls and jumps show the name of their target. Code that was not seen running "
         "is left out unless --all is given.\n\n"
         "The files that ran must be here and unchanged (their build-id is compared); source files "
-        "are shown if they are here. Part of a name is enough if only one function matches; "
+        "are shown if they are here or came along with the recording ('kelvin record "
+        "--pack-source'), the latter also where the program is gone. Part of a name is enough if "
+        "only one function matches; "
         "NAME@MODULE picks one of several with the same name. For a function that is inlined, the "
         "one that it is inlined into is shown. x86-64 only.\n\n"
         "A page holds source below the project's folder only (that of the program or the current "

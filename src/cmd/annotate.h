@@ -24,6 +24,7 @@ struct annotate_job {
     struct text inlined;  /* the function that was meant, if it is only seen inlined into that */
     struct mapping mapping;
     struct code code;
+    bool seen_only; /* there is no code */
 };
 
 /* Choose the function and the file it is in; fails with those that come near or are meant too. */
@@ -39,6 +40,7 @@ struct annotate_source {
     const char *binary;             /* what they were compiled to */
     bool for_page;                  /* which others will see: only files of the project... */
     const struct opt_list *folders; /* ...and below these */
+    const struct profile *profile;  /* may have brought some along */
 };
 
 /* An annotate_read: CTX is a struct annotate_source. */

@@ -6,12 +6,13 @@
 #include "cmd/command.h"
 #include "cmd/input.h"
 #include "cmd/output.h"
+#include "model/heapstream.h"
 #include "view/scopediff.h"
 
 struct cmd_diff_opts {
     struct input_opts input;
     struct output_opts output;
-    const char *theme;
+    const char *theme, *by;
     double min_share, band;
     long top;
     bool force, before, after, scopes;
@@ -32,6 +33,9 @@ static const struct opt diff_table[] = {
      "busy machine 50)",
      .min = 0.01, .max = 100},
     {0, "top", OPT_INT, AT(top), "N", "rows in each list (default: 10)", .min = 1, .max = 1000000},
+    {0, "by", OPT_CHOICE, AT(by), "WHAT",
+     "compare functions, source lines, or places that allocate (of a heap; default: function)",
+     "function line place"},
     {0, "scopes", OPT_FLAG, AT(scopes), NULL,
      "compare how long the program's scopes (kelvin.h) took, by percentile"},
     {0, "force", OPT_FLAG, AT(force), NULL,
@@ -103,8 +107,7 @@ static void loaded_done(struct loaded *l)
 }
 
 /* One run per side keeps the samples' times, which tell how many of them are independent. */
-static int diff_load_all(struct loaded *l, const struct sides *s, const struct input_opts *o,
-                         bool merge)
+static int diff_load_all(struct loaded *l, const struct sides *s, const struct cmd_diff_opts *o)
 {
     size_t n = s->before.n + s->after.n;
     autofree char **paths = mem_calloc(n, sizeof *paths);
@@ -115,7 +118,9 @@ static int diff_load_all(struct loaded *l, const struct sides *s, const struct i
         paths[i] = i < s->before.n ? s->before.at[i] : s->after.at[i - s->before.n];
         l->runs[i] = &l->ins[i].selection;
     }
-    return input_load_all(l->ins, paths, n, o, &(struct import_opts){.merge = merge && n > 2});
+    struct import_opts want = {.merge = !o->scopes && n > 2,
+                               .addresses = strcmp(o->by, "line") == 0};
+    return input_load_all(l->ins, paths, n, &o->input, &want);
 }
 
 /* --- output --- */
@@ -164,6 +169,24 @@ static void diff_make_public(const struct loaded *l, const struct cmd_diff_opts 
             input_make_public(&l->ins[i], &o->input);
 }
 
+static enum overlay_by diff_by_of(const struct cmd_diff_opts *o)
+{
+    return strcmp(o->by, "line") == 0    ? OVERLAY_LINE
+           : strcmp(o->by, "place") == 0 ? OVERLAY_PLACE
+                                         : OVERLAY_FUNCTION;
+}
+
+/* Only a heap has places. */
+static int diff_check_by(const struct diff_opts *o, struct err *err)
+{
+    for (size_t i = 0; i < o->n_runs && o->by == OVERLAY_PLACE; i++)
+        if (heapstream_column_of(o->runs[i]->profile, o->runs[i]->value) == HEAP_COLUMNS)
+            return err_set(err, EXIT_ERROR,
+                           "--by place compares allocations: choose a value of the heap, such as "
+                           "--value allocated, peak or leaked");
+    return 0;
+}
+
 static int diff_compare(const struct cmd_diff_opts *o, const struct loaded *l, size_t n_before,
                         struct err *err)
 {
@@ -173,6 +196,9 @@ static int diff_compare(const struct cmd_diff_opts *o, const struct loaded *l, s
                              .min_share = o->min_share / 100,
                              .band = o->band / 100};
     autobuf struct buf reasons = {0};
+    opts.by = diff_by_of(o);
+    if (diff_check_by(&opts, err) != 0)
+        return -1;
     diff_unlike(&opts, &reasons);
     if (reasons.n && !o->force)
         return diff_refuse(buf_cstr(&reasons), err);
@@ -262,7 +288,7 @@ static int diff_sides(const struct cmd_diff_opts *o, const struct sides *sides)
 {
     struct loaded l = {0};
     struct err err = {0};
-    int rc = diff_load_all(&l, sides, &o->input, !o->scopes);
+    int rc = diff_load_all(&l, sides, o);
     if (rc == EXIT_OK && (o->scopes ? diff_compare_scopes(o, &l, sides, &err)
                                     : diff_compare(o, &l, sides->before.n, &err)) != 0)
         rc = command_fail(&err);
@@ -273,7 +299,7 @@ static int diff_sides(const struct cmd_diff_opts *o, const struct sides *sides)
 static int diff_run(const struct command *self, int n, char **args)
 {
     struct cmd_diff_opts o = {
-        .output = OUTPUT_DEFAULTS, .theme = "auto", .min_share = 0.5, .top = 10};
+        .output = OUTPUT_DEFAULTS, .theme = "auto", .by = "function", .min_share = 0.5, .top = 10};
     struct opt_result operands;
     mark_sides(n, args);
     int rc = command_parse(self, &o, n, args, &operands);
@@ -316,6 +342,11 @@ const struct command command_diff = {
         "per side are the minimum to prove anything. Record the sides in turn, so that a change "
         "of the machine affects both.\n"
         "\n"
+        "With --by line source lines are compared instead of functions, by file name and number: "
+        "for the same source with another compiler, input or setting, as lines move when source "
+        "changes. With --by place the functions that allocate are compared, past malloc, operator "
+        "new, containers and wrappers.\n"
+        "\n"
         "With --scopes it compares how long the program's scopes (kelvin.h) took instead: median, "
         "90th and 99th percentile of each, with 95% intervals. One run per side proves changes "
         "beyond a factor of 1.2; four or more prove smaller ones, from 5%.\n"
@@ -328,6 +359,7 @@ const struct command command_diff = {
         "kelvin diff before.kelvin after.kelvin -o diff.svg  # grown red, shrunk blue, else grey\n"
         "kelvin diff --before b*.kelvin --after a*.kelvin    # several runs per side\n"
         "kelvin diff before.kelvin after.kelvin -o diff.html # one page, with the drawing\n"
+        "kelvin diff before.kelvin after.kelvin --by place --value peak   # who holds the memory\n"
         "kelvin diff before.kelvin after.kelvin --scopes     # how long scopes took, by "
         "percentile\n"
         "kelvin diff before.kelvin after.kelvin --format json | jq .verdict",

@@ -88,6 +88,9 @@ static const struct opt record_table[] = {
      "send spans to a collector by OTLP while they are recorded: http://127.0.0.1:4318"},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
      "label the recording with the program only: arguments may hold secrets"},
+    {0, "pack-source", OPT_OPTIONAL, AT(pack_source), "DIR",
+     "put the source files that the recording names into it, as far as they lie below the folder "
+     "of the project, or below DIR"},
     {0, "view", OPT_FLAG, AT(view), NULL,
      "then show the recording in a browser, as 'kelvin view' does, until Ctrl-C"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
@@ -384,6 +387,10 @@ const struct command command_record = {
         "stacks of the thread that waited and of the one that held the lock: 'kelvin locks' shows "
         "them. A lock that is free costs about 3 ns more. Locks made of futexes by other languages "
         "and libraries (Rust, Go, std::atomic) and C11's mtx_lock() are not seen.\n\n"
+        "With --pack-source 'kelvin annotate' and 'kelvin view' show source on a machine that does "
+        "not have it, also without the program. Files that debug information names go along if "
+        "they lie below the project of the program or of the current folder (.git, .hg or "
+        "kelvin.conf marks it), are not hidden and not larger than 4 MiB; 32 MiB in all.\n\n"
         "The exit code is the command's own where it failed (128 + N if signal N killed it); 125 "
         "if kelvin itself failed, 126 if the command cannot be run, 127 if it is not found.",
     .examples =
@@ -396,6 +403,7 @@ const struct command command_record = {
         "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
         "kelvin record --heap=sampled -p 1234 -d 60   # what a running process allocates, as root\n"
         "kelvin record --listen 9464 -- ./server # Prometheus scrapes 127.0.0.1:9464/metrics\n"
+        "kelvin record --pack-source -- ./app    # to look at where the source is not\n"
         "kelvin record --view -- ./app           # record, then look at it in a browser\n"
         "kelvin record --waits -- ./app          # and what it waits for: kelvin report --waits\n"
         "kelvin record --locks -- ./app          # and every wait for a lock: kelvin locks "

@@ -461,6 +461,23 @@ static void print_failure(const struct record_facts *f)
         fprintf(stderr, "  the command ended with exit code %d\n", WEXITSTATUS(f->status));
 }
 
+static void print_packed(const struct record_packed *k)
+{
+    char bytes[UNITS_MAX];
+    fprintf(stderr, "kelvin: source: %u file%s packed (%s)", k->files, k->files == 1 ? "" : "s",
+            units_scaled(bytes, (double)k->bytes, SCALED_BYTES));
+    if (k->outside)
+        fprintf(stderr,
+                ", %u outside of the project left out (--pack-source=DIR takes those below "
+                "DIR)",
+                k->outside);
+    if (k->too_large)
+        fprintf(stderr, ", %u too large", k->too_large);
+    if (k->absent)
+        fprintf(stderr, ", %u not here", k->absent);
+    putc('\n', stderr);
+}
+
 void record_summary(const struct record_facts *f, const struct record_opts *o)
 {
     char bytes[UNITS_MAX];
@@ -489,6 +506,8 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     print_scopes(&f->scopes, out, o->functions != NULL);
     if (o->otlp)
         print_sent(&f->sent, o->otlp);
+    if (o->pack_source && !o->rotate_s)
+        print_packed(&f->packed);
     if (o->folder) {
         say_folder(f, o);
         return;

@@ -244,12 +244,10 @@ static const char *packing_binary(const struct packing *k, struct str_id file)
     return "/";
 }
 
-static void packing_put_file(struct json *j, const struct packing *k, struct str_id id,
-                             const struct opt_list *folders)
+static void packing_put_file(struct json *j, struct text path, const struct annotate_source *from)
 {
-    struct annotate_file file = {.path = profile_str(k->names, id)};
-    struct annotate_source from = {packing_binary(k, id), true, folders};
-    annotate_read_source(&from, &file);
+    struct annotate_file file = {.path = path};
+    annotate_read_source(from, &file);
     json_open(j, '{');
     json_key(j, "path");
     json_text(j, file.path);
@@ -257,7 +255,21 @@ static void packing_put_file(struct json *j, const struct packing *k, struct str
     json_key(j, "text");
     json_text(j, file.text.at ? file.text : text_of(""));
     json_close(j, '}');
-    free((char *)file.text.at);
+    if (file.owned)
+        free((char *)file.text.at);
+}
+
+/* What came along with the recording, for functions whose program is gone. */
+static void packing_put_packed(struct json *j, const struct packing *k,
+                               const struct opt_list *folders)
+{
+    const struct profile *p = k->in->profile;
+    struct annotate_source from = {"/", true, folders, p};
+    for (size_t i = 0; i < p->packed.n; i++) {
+        struct text path = profile_str(p, p->packed.at[i].path);
+        if (intern_find(&k->names->strings, path) == IDMAP_NONE)
+            packing_put_file(j, path, &from);
+    }
 }
 
 static void packing_put_files(struct json *j, const struct packing *k,
@@ -271,8 +283,10 @@ static void packing_put_files(struct json *j, const struct packing *k,
         if (!file.i || seen[file.i])
             continue;
         seen[file.i] = true;
-        packing_put_file(j, k, file, folders);
+        struct annotate_source from = {packing_binary(k, file), true, folders, k->in->profile};
+        packing_put_file(j, profile_str(k->names, file), &from);
     }
+    packing_put_packed(j, k, folders);
     json_close(j, ']');
 }
 
@@ -311,7 +325,7 @@ void view_code_build(struct buf *ret, const struct input *in, const struct input
         code[n_files] = (struct code){.main.fd = -1, .debug.fd = -1};
         packing_add_file(k, i, &code[n_files++]);
     }
-    if (k->n_insns) {
+    if (k->n_insns || in->profile->packed.n) {
         symbolize(k->names, &(struct symbolize_opts){.no_debuginfod = true});
         packing_print(k, folders, ret);
     }

@@ -1,4 +1,5 @@
 #include "model/append.h"
+#include "model/packed.h"
 
 /* Ids of TO by those of FROM. */
 struct append {
@@ -294,5 +295,6 @@ int profile_append(struct profile *to, const struct profile *from, struct err *e
     append_frames(&a);
     append_tries(&a);
     append_processes(&a);
+    packed_append(to, from);
     return append_streams(&a, err) == 0 ? append_counters(&a, err) : -1;
 }

@@ -1,5 +1,6 @@
 #include "model/profile.h"
 #include "base/buf.h"
+#include "model/packed.h"
 #include "model/stream_inner.h"
 
 #include <xxhash.h>
@@ -38,6 +39,7 @@ void profile_free(struct profile *p)
     for (size_t i = 0; i < p->counters.n; i++)
         vec_done(&p->counters.at[i].points);
     vec_done(&p->counters);
+    packed_forget(p);
     idmap_done(&p->mapping_map);
     idmap_done(&p->function_map);
     idmap_done(&p->frame_map);

@@ -101,6 +101,13 @@ struct counter {
     VEC(struct counter_point) points;
 };
 
+/* A source file that came along: see packed.h. */
+struct packed_file {
+    struct str_id path;
+    struct text text; /* owned */
+    bool newer;       /* than the program that ran: lines may not be those of its code */
+};
+
 /* The same moment on both clocks; 0 and 0 = not known. */
 struct clock_pair {
     uint64_t monotonic_ns, wall_ns;
@@ -125,6 +132,7 @@ struct profile {
     struct attrs attrs;
     VEC(struct stream *) streams;
     VEC(struct counter) counters;
+    VEC(struct packed_file) packed;
     struct value_ref default_value; /* what the input says to show first, or stream -1 */
     struct clock_pair clock;
     struct meta meta;

@@ -253,6 +253,99 @@ static void code_read_file(const void *ctx, struct annotate_file *file)
         }
 }
 
+/* --- where the program is gone and source came along --- */
+
+struct code_seen {
+    const struct profile *p;
+    const char *name;     /* of the function that is not inlined */
+    struct mapping where; /* its file */
+};
+
+static bool code_is_seen(const void *ctx, const struct frame *f)
+{
+    const struct code_seen *of = ctx;
+    const struct mapping *m = &of->p->mappings.at[f->mapping.i];
+    return f->n_lines && m->path.i == of->where.path.i && m->build_id.i == of->where.build_id.i &&
+           text_is(profile_function_name(of->p, profile_lines(of->p, f)->function), of->name);
+}
+
+static bool code_is_seen_mapping(const void *ctx, struct mapping_id id)
+{
+    const struct code_seen *of = ctx;
+    const struct mapping *m = &of->p->mappings.at[id.i];
+    return m->path.i == of->where.path.i && m->build_id.i == of->where.build_id.i;
+}
+
+static bool code_has_text(const struct page_code *c, struct text path)
+{
+    for (size_t i = 0; i < c->files.n; i++)
+        if (c->files.at[i].text.n && text_is(c->files.at[i].path, path.at))
+            return true;
+    return false;
+}
+
+/* Whether the function is in F, itself or inlined, and its source is in the page. */
+static bool code_shows_frame(const struct page_code *c, const struct profile *p,
+                             const struct frame *f, const char *function)
+{
+    for (size_t k = 0; f->pc && k < f->n_lines; k++) {
+        const struct function *fn = &p->functions.at[profile_lines(p, f)[k].function.i];
+        if (text_is(profile_str(p, fn->name), function) &&
+            code_has_text(c, profile_str(p, fn->file)))
+            return true;
+    }
+    return false;
+}
+
+static bool code_find_seen(const struct page_code *c, const struct profile *p, const char *function,
+                           struct code_seen *ret)
+{
+    for (size_t i = 0; c && c->files.n && i < p->frames.n; i++) {
+        const struct frame *f = &p->frames.at[i];
+        if (!code_shows_frame(c, p, f, function))
+            continue;
+        *ret = (struct code_seen){p, profile_function_name(p, profile_lines(p, f)->function).at,
+                                  p->mappings.at[f->mapping.i]};
+        return true;
+    }
+    return false;
+}
+
+static struct annotate code_annotate(const struct selection *s, const struct hits *hits,
+                                     struct listing *l)
+{
+    return (struct annotate){
+        .listing = l,
+        .total = s->total,
+        .selected = s->words,
+        .noun = quantity_noun(selection_quantity(s)),
+        .whole = hits->total,
+        .samples = s->count_type < 0 ? -1 : hits->n_samples,
+        .exact = obtained_exactly(s->stream->obtained),
+    };
+}
+
+static void code_print_seen(FILE *out, const struct page_code *c, const struct selection *s,
+                            const struct code_seen *of)
+{
+    struct listing l = {0};
+    struct hits hits;
+    annotate_list_seen(&l, s->profile, code_is_seen, of);
+    hits_build(&hits, s, &l, code_is_seen_mapping, of);
+    struct annotate a = code_annotate(s, &hits, &l);
+    struct text path = profile_str(s->profile, of->where.path);
+    const char *slash = strrchr(path.at, '/');
+    a.function = of->name;
+    a.module = slash ? slash + 1 : path.at;
+    a.names = s->profile;
+    a.warning = ANNOTATE_NO_PROGRAM;
+    annotate_parts_build(&a, &hits, code_read_file, c);
+    annotate_print_json(out, &a);
+    annotate_parts_done(&a);
+    hits_done(&hits);
+    listing_done(&l);
+}
+
 /* The listing as it is, for the hits of one selection. */
 static struct listing copy_listing(const struct listing *l)
 {
@@ -268,6 +361,11 @@ int page_code_print(FILE *out, const struct page_code *c, const struct selection
                     const char *function, struct err *err)
 {
     const struct page_function *f = c ? find_function(c, function) : NULL;
+    struct code_seen seen;
+    if (!f && code_find_seen(c, s->profile, function, &seen)) {
+        code_print_seen(out, c, s, &seen);
+        return 0;
+    }
     if (!f)
         return err_set(err, EXIT_ERROR,
                        c ? "the code of '%s' is not in this page, which has that of the hottest "
@@ -281,18 +379,10 @@ int page_code_print(FILE *out, const struct page_code *c, const struct selection
     hits_build(&hits, s, &l, is_code_of, &of);
     listing_cut(&l);
     const char *slash = strrchr(f->path.at, '/');
-    struct annotate a = {
-        .function = f->name.at,
-        .module = slash ? slash + 1 : f->path.at,
-        .names = c->names,
-        .listing = &l,
-        .total = s->total,
-        .selected = s->words,
-        .noun = quantity_noun(selection_quantity(s)),
-        .whole = hits.total,
-        .samples = s->count_type < 0 ? -1 : hits.n_samples,
-        .exact = obtained_exactly(s->stream->obtained),
-    };
+    struct annotate a = code_annotate(s, &hits, &l);
+    a.function = f->name.at;
+    a.module = slash ? slash + 1 : f->path.at;
+    a.names = c->names;
     annotate_parts_build(&a, &hits, code_read_file, c);
     a.texts = f->texts.at;
     annotate_print_json(out, &a);

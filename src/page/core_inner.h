@@ -50,6 +50,25 @@ struct core_place {
 
 void core_put_place(struct json *j, const struct profile *p, const struct core_place *at);
 
+/* JSON that is printed somewhere else, on its way into an answer. */
+struct printed {
+    FILE *out;
+    char *at;
+    size_t n;
+};
+
+void printed_open(struct printed *p);
+void printed_put(struct printed *p, struct json *j, const char *key);
+
+/* Rows of the lists that commands print. */
+enum { STORY_TOP = 50 };
+
+/* What a recording is called. */
+const char *core_subject(const struct profile *p);
+
+/* The same rows of another stream: its event and value, and no filter by function. */
+struct question core_of_stream(const struct question *q, const char *event, const char *value);
+
 /* Answers: members of an object that is open already. They return 0, or -1 and ERR, and have put
  * nothing then. */
 typedef int core_answer(struct core *c, const struct question *q, struct json *j, struct err *err);

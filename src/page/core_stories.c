@@ -2,14 +2,12 @@
  * core_stories.c - answers that commands of the terminal give too, printed by their own code: a
  * member that holds what the command writes with --format json.
  */
-#include "analysis/diff.h"
 #include "analysis/heapstory.h"
 #include "analysis/lockstory.h"
 #include "analysis/scopetree.h"
 #include "analysis/waitsum.h"
 #include "page/core_inner.h"
 #include "view/caption.h"
-#include "view/diff.h"
 #include "view/heapstory.h"
 #include "view/info.h"
 #include "view/lockstory.h"
@@ -17,22 +15,13 @@
 #include "view/scopetree.h"
 #include "view/waitsum.h"
 
-enum { STORY_TOP = 50 };
-
-/* JSON that is printed somewhere else, on its way into an answer. */
-struct printed {
-    FILE *out;
-    char *at;
-    size_t n;
-};
-
-static void printed_open(struct printed *p)
+void printed_open(struct printed *p)
 {
     *p = (struct printed){0};
     p->out = open_memstream(&p->at, &p->n);
 }
 
-static void printed_put(struct printed *p, struct json *j, const char *key)
+void printed_put(struct printed *p, struct json *j, const char *key)
 {
     fclose(p->out);
     while (p->n && p->at[p->n - 1] == '\n')
@@ -42,7 +31,7 @@ static void printed_put(struct printed *p, struct json *j, const char *key)
     free(p->at);
 }
 
-static const char *subject_of(const struct profile *p)
+const char *core_subject(const struct profile *p)
 {
     const char *source = meta_find(&p->meta, META_SOURCE);
     return source ? source : "the recording";
@@ -98,7 +87,7 @@ int core_about(struct core *c, const struct question *q, struct json *j, struct 
     put_buf(j, "caption", &b);
     caption_warnings(&b, s);
     put_buf(j, "warnings", &b);
-    json_put_str(j, "subject", subject_of(p));
+    json_put_str(j, "subject", core_subject(p));
     json_put_str(j, "selected", s->words);
     json_key(j, "event");
     json_text(j, profile_str(p, s->stream->event));
@@ -168,7 +157,7 @@ int core_heap(struct core *c, const struct question *q, struct json *j, struct e
     int rc = heapstory_build(&story, p, NULL, err);
     if (rc == 0) {
         printed_open(&out);
-        heapstory_print_json(out.out, &(struct heapstory_view){&story, subject_of(p), STORY_TOP});
+        heapstory_print_json(out.out, &(struct heapstory_view){&story, core_subject(p), STORY_TOP});
         printed_put(&out, j, "heap");
     }
     heapstory_done(&story);
@@ -185,15 +174,14 @@ int core_locks(struct core *c, const struct question *q, struct json *j, struct 
     int rc = lockstory_build(&story, p, err);
     if (rc == 0) {
         printed_open(&out);
-        lockstory_print_json(out.out, &(struct lockstory_view){&story, subject_of(p), STORY_TOP});
+        lockstory_print_json(out.out, &(struct lockstory_view){&story, core_subject(p), STORY_TOP});
         printed_put(&out, j, "locks");
     }
     lockstory_done(&story);
     return rc;
 }
 
-/* The same rows of another stream: its event and value, and no filter by function. */
-static struct question of_stream(const struct question *q, const char *event, const char *value)
+struct question core_of_stream(const struct question *q, const char *event, const char *value)
 {
     struct question other = *q;
     other.event = event;
@@ -208,7 +196,7 @@ static struct question of_stream(const struct question *q, const char *event, co
 
 int core_scopes(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
-    struct question spans = of_stream(q, stream_kind_event(STREAM_SCOPES), "self");
+    struct question spans = core_of_stream(q, stream_kind_event(STREAM_SCOPES), "self");
     struct core_view *v = core_view(c, &spans, err);
     struct scopetree tree;
     struct printed out;
@@ -218,8 +206,8 @@ int core_scopes(struct core *c, const struct question *q, struct json *j, struct
     if (rc == 0) {
         printed_open(&out);
         scopetree_print_json(out.out,
-                             &(struct scopetree_view){&tree, subject_of(v->selection.profile), NULL,
-                                                      STORY_TOP, NULL});
+                             &(struct scopetree_view){&tree, core_subject(v->selection.profile),
+                                                      NULL, STORY_TOP, NULL});
         printed_put(&out, j, "scopes");
     }
     scopetree_done(&tree);
@@ -228,7 +216,7 @@ int core_scopes(struct core *c, const struct question *q, struct json *j, struct
 
 int core_waits(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
-    struct question waits = of_stream(q, stream_kind_event(STREAM_WAITS), NULL);
+    struct question waits = core_of_stream(q, stream_kind_event(STREAM_WAITS), NULL);
     struct core_view *v = core_view(c, &waits, err);
     struct waitstream streams;
     struct waitsum sum;
@@ -247,45 +235,10 @@ int core_waits(struct core *c, const struct question *q, struct json *j, struct 
     if (rc == 0) {
         printed_open(&out);
         waitsum_print_json(
-            out.out, &(struct waitsum_view){&sum, subject_of(v->selection.profile), STORY_TOP});
+            out.out, &(struct waitsum_view){&sum, core_subject(v->selection.profile), STORY_TOP});
         printed_put(&out, j, "waits");
     }
     waitsum_done(&sum);
     selection_done(&states);
     return rc;
-}
-
-/* --- comparing --- */
-
-/* Two files, or two ranges of one. Unlike ones are refused with the reason, unless forced. */
-int core_compare(struct core *c, const struct question *q, struct json *j, struct err *err)
-{
-    struct question after = *q, before = *q;
-    autobuf struct buf reasons = {0};
-    struct printed out;
-    if (q->other_time) {
-        after.time = q->other_time;
-    } else {
-        before.file = 0;
-        after.file = 1;
-    }
-    struct core_view *a = core_view(c, &before, err);
-    struct core_view *b = a ? core_view(c, &after, err) : NULL;
-    if (!b)
-        return -1;
-    const struct selection *const runs[2] = {&a->selection, &b->selection};
-    struct diff_opts opts = {.runs = runs, .n_before = 1, .n_runs = 2, .min_share = 0.005};
-    if (!q->other_time)
-        diff_unlike(&opts, &reasons);
-    if (reasons.n && !q->force) {
-        json_put_str(j, "refused", buf_cstr(&reasons));
-        return 0;
-    }
-    struct diff *d = diff_build(&opts);
-    struct diff_view view = {.runs = runs, .unlike = buf_cstr(&reasons), .top = STORY_TOP};
-    printed_open(&out);
-    diff_print_json(out.out, d, &view);
-    diff_free(d);
-    printed_put(&out, j, "diff");
-    return 0;
 }

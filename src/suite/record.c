@@ -210,6 +210,8 @@ static int record_finish(struct recorder *r, const struct record_opts *o, struct
     bool good = record_judge(f, o);
     if (!good && !o->allow_partial)
         return 0;
+    if (o->pack_source)
+        record_pack_source(r->profile, o, &f->packed);
     if (!good)
         meta_set_str(&r->profile->meta, META_PARTIAL, gate_label(f->gate));
     int rc = recorder_publish(r, err);

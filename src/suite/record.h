@@ -40,8 +40,9 @@ struct record_opts {
     const char *otlp;          /* a collector's address; NULL = none */
     const char *heap;          /* NULL = no; else as in record_heap_read() */
     bool locks;                /* every wait for a lock */
-    bool view;                 /* the caller shows the recording later */
-    char **args;               /* the caller's own options, for the label */
+    const char *pack_source; /* NULL = no; "" = the project's source, else what is below it, too */
+    bool view;               /* the caller shows the recording later */
+    char **args;             /* the caller's own options, for the label */
     int n_args;
     void (*status)(const struct recorder *r); /* called about once a second; may be NULL */
 };
@@ -57,6 +58,12 @@ enum record_gate {
 
 /* Bytes between two samples of the heap, unless told otherwise. */
 #define RECORD_HEAP_BYTES (UINT64_C(512) << 10)
+
+/* Source files that the recording names: how many went along, and why others did not. */
+struct record_packed {
+    unsigned files, outside, absent, too_large;
+    uint64_t bytes;
+};
 
 /* What came of it. Plain data: it may cross a pipe. */
 struct record_facts {
@@ -103,6 +110,7 @@ struct record_facts {
     struct locks_facts locks;
     struct scopes_facts scopes; /* spans 0 = none */
     struct spansend_facts sent; /* to a collector */
+    struct record_packed packed;
     double unnamed_share;
     struct {
         char name[RECORD_NAME_BYTES];

@@ -15,6 +15,9 @@ struct record_host {
 void record_label_start(struct recorder *r, const struct record_opts *o,
                         const struct record_host *host);
 
+/* Put the source files that are named into P, as far as they may go along. */
+void record_pack_source(struct profile *p, const struct record_opts *o, struct record_packed *ret);
+
 /* What is known when all is done. */
 void record_label_end(struct recorder *r, const struct quality *q);
 

@@ -57,6 +57,17 @@ void annotate_parts_build(struct annotate *a, const struct hits *hits, annotate_
                           const void *ctx);
 void annotate_parts_done(struct annotate *a);
 
+/*
+ * Where the program is gone: the addresses of a function that were seen as instructions without
+ * bytes, whose lines are those of P. There are lines to show then, and no blocks. Free with
+ * listing_done().
+ */
+typedef bool annotate_is_of(const void *ctx, const struct frame *f);
+void annotate_list_seen(struct listing *l, const struct profile *p, annotate_is_of *is_of,
+                        const void *ctx);
+#define ANNOTATE_NO_PROGRAM \
+    "the program that ran is not here: lines that were seen, no instructions"
+
 /* For a terminal. 0, or -1 where the disassembler cannot be started. */
 int annotate_print_text(FILE *out, const struct annotate *a, int width, bool colour);
 int annotate_print_html(FILE *out, const struct annotate *a);

@@ -276,7 +276,8 @@ static void annotate_html_head(struct buf *b, const struct annotate *a)
         utf8_xml(b, text_cut(&rest, '\n'));
         buf_str(b, "</p>\n");
     }
-    buf_str(b, "<p><a href=\"#code\">Instructions</a></p>\n");
+    if (a->listing->blocks.n)
+        buf_str(b, "<p><a href=\"#code\">Instructions</a></p>\n");
 }
 
 int annotate_print_html(FILE *out, const struct annotate *a)
@@ -288,7 +289,8 @@ int annotate_print_html(FILE *out, const struct annotate *a)
     annotate_html_head(&b, a);
     add_hottest_lines(&b, a);
     add_parts(&b, a);
-    add_blocks(&b, a, t);
+    if (a->listing->blocks.n)
+        add_blocks(&b, a, t);
     buf_str(&b, "</html>\n");
     fwrite(b.at, 1, b.n, out);
     asmtext_close(t);

@@ -122,6 +122,28 @@ void annotate_parts_build(struct annotate *a, const struct hits *hits, annotate_
         qsort(a->parts, a->n_parts, sizeof *a->parts, compare_parts);
 }
 
+static int seen_by_address(const void *a, const void *b)
+{
+    const struct listing_insn *x = a, *y = b;
+    return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+void annotate_list_seen(struct listing *l, const struct profile *p, annotate_is_of *is_of,
+                        const void *ctx)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < p->frames.n; i++)
+        if (p->frames.at[i].pc && is_of(ctx, &p->frames.at[i]))
+            *vec_push(&l->insns) = (struct listing_insn){
+                .pc = p->frames.at[i].pc, .x.length = 1, .frame = {i}, .bytes = NULL};
+    if (l->insns.n)
+        qsort(l->insns.at, l->insns.n, sizeof *l->insns.at, seen_by_address);
+    for (size_t i = 0; i < l->insns.n; i++)
+        if (!n || l->insns.at[n - 1].pc != l->insns.at[i].pc)
+            l->insns.at[n++] = l->insns.at[i];
+    l->insns.n = n;
+}
+
 void annotate_parts_done(struct annotate *a)
 {
     for (size_t i = 0; i < a->n_files; i++) {

@@ -168,6 +168,8 @@ static void cell_cost(struct document *doc, const struct diff *d, double cost, d
         snprintf(s, sizeof s, "%.2f%%", share * 100);
     else if (d->has_cpu)
         snprintf(s, sizeof s, "%.4f s", cost);
+    else if (d->unit == SCALED_BYTES || d->unit == SCALED_NS)
+        units_scaled(s, cost, d->unit);
     else
         snprintf(s, sizeof s, "%.6g", cost);
     document_cell(doc, text_of(s), 0);
@@ -216,15 +218,24 @@ static void diff_add_row(struct document *doc, const struct diff *d, const struc
     }
 
 static const struct document_column function_columns[] = COLUMNS("function", false);
+static const struct document_column line_columns[] = COLUMNS("line", false);
+static const struct document_column place_columns[] = COLUMNS("place", false);
 static const struct document_column path_columns[] = COLUMNS("path", true);
 enum { N_COLUMNS = sizeof function_columns / sizeof *function_columns };
+
+static const struct document_column *diff_columns_of(const struct diff *d)
+{
+    return d->by == OVERLAY_LINE    ? line_columns
+           : d->by == OVERLAY_PLACE ? place_columns
+                                    : function_columns;
+}
 
 static void add_list(struct document *doc, const struct diff *d, const struct list *l, size_t top)
 {
     struct picked p = pick(d, l, top);
     if (p.at.n) {
         document_heading(doc, l->title);
-        document_table(doc, l->paths ? path_columns : function_columns, N_COLUMNS);
+        document_table(doc, l->paths ? path_columns : diff_columns_of(d), N_COLUMNS);
     }
     for (size_t i = 0; i < p.at.n; i++)
         diff_add_row(doc, d, l, p.at.at[i]);
@@ -266,19 +277,22 @@ static void add_renamed(struct document *doc, const struct diff *d)
 static void add_scale(struct document *doc, const struct diff *d)
 {
     if (d->scale == DIFF_BY_CPU)
-        document_text(doc, "Costs are seconds of CPU time per run: a function's share times the "
-                           "CPU time of the run. \"points\" is the change of the share.");
+        document_text(doc,
+                      "Costs are seconds of CPU time per run: a %s's share times the CPU time of "
+                      "the run. \"points\" is the change of the share.",
+                      d->each);
     else if (d->scale == DIFF_BY_AMOUNT)
-        document_text(doc, "Costs are a function's share times the total of the run. \"points\" is "
-                           "the change of the share.");
+        document_text(doc,
+                      "Costs are a %s's share times the total of the run. \"points\" is the change "
+                      "of the share.",
+                      d->each);
     else if (d->n_tested)
-        document_text(
-            doc,
-            "The CPU time of these runs is not known, only shares, which must add to "
-            "100%% and so move together. \"change\" corrects for that: it compares each "
-            "function with the typical one, whose share changed by %+.1f%%. p and * refer "
-            "to that.",
-            (d->typical - 1) * 100);
+        document_text(doc,
+                      "The CPU time of these runs is not known, only shares, which must add to "
+                      "100%% and so move together. \"change\" corrects for that: it compares each "
+                      "%s with the typical one, whose share changed by %+.1f%%. p and * refer "
+                      "to that.",
+                      d->each, (d->typical - 1) * 100);
 }
 
 static void add_band(struct document *doc, const struct diff *d)
@@ -320,9 +334,9 @@ static void add_others(struct document *doc, const struct diff *d)
 {
     if (diff_is_of_others(d))
         document_text(doc,
-                      "Of the %s, %.1f%% before and %.1f%% after is in functions that both sides "
+                      "Of the %s, %.1f%% before and %.1f%% after is in %ss that both sides "
                       "have: they may be different programs.",
-                      d->noun, d->common[0] * 100, d->common[1] * 100);
+                      d->noun, d->common[0] * 100, d->common[1] * 100, d->each);
 }
 
 static void add_unlike(struct document *doc, const char *unlike)
@@ -435,9 +449,9 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     add_scale(doc, d);
     document_text(doc,
-                  "Tested: %zu functions with a share of %g%% or more; p is adjusted for that "
+                  "Tested: %zu %ss with a share of %g%% or more; p is adjusted for that "
                   "number (Benjamini-Hochberg, weighted by %s).",
-                  d->n_tested, d->min_share * 100,
+                  d->n_tested, d->each, d->min_share * 100,
                   d->by_runs ? "the square root of the share, self and total each for themselves"
                              : "share");
     add_band(doc, d);
@@ -520,7 +534,8 @@ static void diff_build_document(struct document *doc, const struct diff *d,
     if (figure)
         document_figure(doc);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        add_list(doc, d, &lists[i], v->top);
+        if (d->by != OVERLAY_PLACE || !(lists[i].total || lists[i].paths)) /* it has no callers */
+            add_list(doc, d, &lists[i], v->top);
     add_renamed(doc, d);
     diff_add_provenance(doc, d, v);
 }

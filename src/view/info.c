@@ -145,6 +145,12 @@ static void print_tables(FILE *out, const struct profile *p)
     for (int i = 0; i < INFO_COUNTS; i++)
         fprintf(out, "%s %s %s", i ? "," : "", counts[i].words, units_count(n, counts[i].n));
     putc('\n', out);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < p->packed.n; i++)
+        bytes += p->packed.at[i].text.n;
+    if (p->packed.n)
+        fprintf(out, "  source files packed %zu (%s)\n", p->packed.n,
+                units_scaled(n, (double)bytes, SCALED_BYTES));
 }
 
 static void print_quality(FILE *out, const struct selection *s, const struct quality *q)

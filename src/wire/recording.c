@@ -362,6 +362,21 @@ static int append_meta(struct recording_writer *w, const struct profile *p,
     return recording_write_chunk(w, "META", err);
 }
 
+static int append_packed(struct recording_writer *w, const struct profile *p,
+                         struct recording_mark *mark, struct err *err)
+{
+    for (; mark->packed < p->packed.n; mark->packed++) {
+        const struct packed_file *f = &p->packed.at[mark->packed];
+        buf_varint(&w->raw, f->newer ? PACKED_NEWER : 0);
+        buf_varint(&w->raw, f->path.i);
+        buf_varint(&w->raw, f->text.n);
+        buf_add(&w->raw, f->text.at, f->text.n);
+        if (recording_write_chunk(w, "SRCF", err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static bool was_written(const struct recording_mark *mark)
 {
     for (size_t i = 0; i < mark->stream_row.n; i++)
@@ -385,6 +400,8 @@ int recording_append(struct recording_writer *w, const struct profile *p,
         if (t == RECORDING_PROCESSES && append_process_updates(w, p, mark, err) != 0)
             return -1;
     }
+    if (append_packed(w, p, mark, err) != 0)
+        return -1;
     return recording_append_streams(w, p, mark, err);
 }
 
@@ -404,6 +421,7 @@ int recording_write(FILE *out, const struct profile *p, bool plain, struct err *
     if (plain) {
         ZSTD_freeCCtx(w.chunks.pack);
         w.chunks.pack = NULL;
+        mark.packed = p->packed.n;
     }
     if (rc == 0)
         rc = recording_append(&w, p, &mark, err);

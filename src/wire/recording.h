@@ -26,6 +26,9 @@
  *           one of values for each type     flags: 1 = there are times, 2 = durations, 4 = attrs
  *     CNTR  n, columns name unit dimension process: counters that are new
  *     PNTS  counter, n, columns time value
+ *     SRCF  flags, path, length, text: a source file that came along   path: a string
+ *           flags: 1 = it is newer than the program; not counted in END., as one that does not know
+ *           of it skips it
  *     END.  rows of strings, mappings, functions, frames, attrs, processes, threads, stacks;
  *           number of streams, for each: rows, number of types, the total of each; number of
  *           counters, for each: points
@@ -80,13 +83,15 @@ struct recording_mark {
     VEC(size_t) stream_row; /* of each stream, how far it was written */
     size_t counters;
     VEC(size_t) counter_point;
+    size_t packed; /* source files */
 };
 
 /* Write the file header to OUT, which stays the caller's to flush and close. */
 int recording_writer_init(struct recording_writer *w, FILE *out, struct err *err);
 void recording_writer_done(struct recording_writer *w);
 
-/* All of P at once. PLAIN: chunks are not packed, for a reader that has no zstd. */
+/* All of P at once. PLAIN: for a page, which has no zstd and gets source files in another way:
+ * neither is in it. */
 int recording_write(FILE *out, const struct profile *p, bool plain, struct err *err);
 
 /*

@@ -8,6 +8,8 @@
 /* Which columns a chunk of rows has besides. */
 enum { ROWS_TIME = 1, ROWS_DURATION = 2, ROWS_ATTRS = 4, ROWS_FLAGS = 7 };
 
+enum { PACKED_NEWER = 1 }; /* flag of a source file */
+
 /* --- writing --- */
 
 /* Write w->raw as a chunk, and empty it. */

@@ -1,3 +1,4 @@
+#include "model/packed.h"
 #include "wire/recording_inner.h"
 
 /* Rows of K columns. HAVE is the size of the table they will go to. */
@@ -344,6 +345,20 @@ static const char *apply_clock(struct loader *l, struct cursor *c)
     return NULL;
 }
 
+static const char *apply_packed(struct loader *l, struct cursor *c)
+{
+    uint64_t flags = cursor_varint(c), path = cursor_varint(c);
+    struct text text = cursor_bytes(c, cursor_varint(c));
+    if (c->bad || cursor_left(c))
+        return c->bad ? LOADER_CUT_SHORT : LOADER_TOO_LONG;
+    if (path >= l->strings.n)
+        return LOADER_BAD_ID;
+    if (flags > PACKED_NEWER)
+        return LOADER_BAD_VALUE;
+    struct text name = profile_str(l->p, (struct str_id){l->strings.at[path]});
+    return packed_add(l->p, name, text, flags & PACKED_NEWER) ? NULL : LOADER_BAD_VALUE;
+}
+
 static const char *apply_end(struct loader *l, struct cursor *c)
 {
     const uint64_t rows[RECORDING_TABLES] = {l->strings.n,   l->mappings.n, l->functions.n,
@@ -377,6 +392,7 @@ static const struct {
     {"ROWS", recording_apply_rows},
     {"CNTR", recording_apply_counters},
     {"PNTS", recording_apply_points},
+    {"SRCF", apply_packed},
     {"END.", apply_end},
 };
 

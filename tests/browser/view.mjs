@@ -302,6 +302,16 @@ const cases = {
             assert.match(await page.locator('main .note').first().innerText(), /'nosuch' is not in this page/);
         });
     },
+    // The program is gone, its source came along.
+    async packed() {
+        await withPage({hash: '#tab=source&fn=hash'}, async page => {
+            await page.waitForSelector('main .listing');
+            assert.match(await page.getByRole('region', {name: 'Source'}).innerText(), /h = mix\(h, p\[i\]\)/);
+            assert.ok(await page.getByRole('region', {name: 'Source'}).locator('tr[data-heat]').count() > 0);
+            assert.match(await page.getByRole('region', {name: 'Instructions'}).innerText(), /The program was not there when this page was made/);
+            await shot(page, 'source');
+        });
+    },
     async compare() {
         await withPage({}, async page => {
             assert.match(await page.locator('.verdict').innerText(), /^(Improved|Regressed|Unchanged|Inconclusive): /);
@@ -313,6 +323,37 @@ const cases = {
             await then(page, () => page.getByLabel('Which file').selectOption('1'));
             await tab(page, 'Functions');
             assert.match(await page.locator('main').innerText(), /parse2/);
+        });
+    },
+    // By scope or by heap place: the command that is copied shows the same.
+    async compareby() {
+        const [each, kelvin, ...files] = args;
+        await withPage({hash: '#tab=compare'}, async page => {
+            await then(page, () => page.getByLabel('Compare by').selectOption('line'));
+            assert.equal(await page.locator('main th').last().innerText(), 'line');
+            await then(page, () => page.getByLabel('Compare by').selectOption(each));
+            assert.match(page.url(), new RegExp('each=' + each));
+            assert.equal(await page.locator('main th').last().innerText(), each);
+            assert.ok(await rows(page).count() > 1);
+            assert.ok(await page.locator('main tr.grey').count() > 0, 'what is not proven is grey');
+            await shot(page, each);
+            await page.keyboard.press('y');
+            const words = (await page.locator('.toast').innerText()).replace(/^.*?: /, '').split(' ').slice(1).map(w => ({BEFORE: files[0], AFTER: files[1]}[w] || w));
+            const found = JSON.parse(execFileSync(kelvin, [...words, '--format', 'json'], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}));
+            const names = (found.scopes || found.functions).map(f => f.scope || f.name);
+            assert.ok(names.includes((await cells(page, 0)).at(-1)), `${words.join(' ')}: ${names}`);
+            await page.getByRole('button', {name: 'Copy table'}).click();
+            await page.waitForSelector('.toast:has-text("before")');
+        });
+    },
+    async refused() {
+        await withPage({hash: '#tab=compare'}, async page => {
+            assert.match(await page.locator('main').innerText(), /These profiles are not alike[\s\S]*the sampling rate differs/);
+            assert.equal(await rows(page).count(), 0);
+            await shot(page, 'reason');
+            await page.getByRole('button', {name: 'Compare anyway'}).click();
+            await page.waitForSelector('.verdict');
+            assert.match(await page.locator('main').innerText(), /Compared anyway, although: the sampling rate differs/);
         });
     },
     async hostile() {

@@ -258,3 +258,45 @@ SOURCE
     exits 3
     [[ $output == *"FAILED"* ]]
 }
+
+@test "source that came along is shown where the files and the program are gone, and nothing else came" {
+    mkdir -p project/.secret elsewhere
+    touch project/kelvin.conf
+    printf 'static inline __attribute__((always_inline)) double token(double x)\n{ return x * 1.000001 + 0.25; }\n' >elsewhere/outside.h
+    printf 'static inline __attribute__((always_inline)) double hidden(double x)\n{ return x * 1.000002 + 0.75; }\n' >project/.secret/hidden.h
+    sed -e 's|^int main|#include "../elsewhere/outside.h"\n#include ".secret/hidden.h"\n__attribute__((noinline)) double more(long n) { double s = 0; while (n--) s = hidden(token(s)); return s; }\nint main|' \
+        -e 's|return churn(60000000)|return more(60000000) + churn(60000000)|' app.c >project/app.c
+    gcc -O2 -g project/app.c -o project/app
+    cd project
+    "$KELVIN" record --min-samples 0 --pack-source -o ../packed.kelvin -- ./app 2>../said || skip "cannot record here"
+    "$KELVIN" record -q --min-samples 0 --pack-source=../elsewhere -o ../asked.kelvin -- ./app
+    cd ..
+    grep -Eq 'source: 1 file packed \(.*\), [0-9]+ outside of the project left out' said || fail "$(cat said)"
+    kelvin info packed.kelvin
+    [[ $output == *"source files packed 1 ("* ]] || fail "$output"
+    mv project gone
+    rm elsewhere/outside.h
+    kelvin annotate packed.kelvin churn
+    exits 0
+    [[ $output == *"the program that ran is not here"*"while (n--)"* && $output != *"instructions"$'\n'* ]] || fail "$output"
+    grep -Eq '^ +[0-9.]+% .* i +3 +return x \* 1.0000001' <<<"$output" || grep -Eq '[0-9.]+% .*\. +9 +while' <<<"$output" || fail "$output"
+    kelvin annotate packed.kelvin more
+    exits 0
+    [[ $output != *1.000001* && $output != *1.000002* ]] || fail "$output"
+    kelvin annotate asked.kelvin more
+    [[ $output == *1.000001* && $output != *1.000002* ]] || fail "$output"
+    kelvin annotate packed.kelvin churn -o page.html
+    exits 0
+    grep -q 'while' page.html
+    kelvin annotate packed.kelvin churn --format json
+    jq -e '(.blocks | length) == 0 and ([.parts[].rows[] | select(.total > 0)] | length) > 0' <<<"$output"
+    # A recording that is written again keeps them.
+    kelvin convert packed.kelvin -o again.kelvin
+    kelvin annotate again.kelvin churn
+    [[ $output == *"while (n--)"* ]] || fail "$output"
+    # What lay there when it was recorded counts, not what lies there now.
+    mkdir project
+    echo 'another file' >project/app.c
+    kelvin annotate packed.kelvin churn
+    [[ $output == *"while (n--)"* && $output != *"another file"* ]] || fail "$output"
+}

@@ -331,3 +331,24 @@ called() { # N KERNEL
     [ "$(jq '.paths | length' <<<"$output")" = 20000 ]
     [ "$(jq '.paths[1].caller' <<<"$output")" = 1 ]
 }
+
+@test "lines are compared by --by line, and places of a heap by --by place" {
+    cat >lines.py <<'END'
+import json, sys
+frames = [{"name": n, "file": f"/{sys.argv[1]}/a.c", "line": l} for n, l in [("main", 1), ("work", 10), ("work", 11)]]
+n = int(sys.argv[2])
+print(json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": frames},
+                  "profiles": [{"type": "sampled", "name": "t", "unit": "none", "startValue": 0, "endValue": 5000,
+                                "samples": [[0, 1]] * n + [[0, 2]] * (5000 - n), "weights": [1] * 5000}]}))
+END
+    python3 lines.py x 4000 >a.json
+    python3 lines.py y 1000 >b.json
+    kelvin diff a.json b.json --by line
+    exits 0
+    [[ $output == *"a.c:10"* && $output == *"a.c:11"* && $output == *"lines with a share of"* ]] || fail "$output"
+    kelvin diff a.json b.json
+    [[ $output != *"a.c:10"* ]] || fail "$output"
+    kelvin diff a.json b.json --by place
+    exits 1
+    complains "--by place compares allocations"
+}

@@ -225,6 +225,34 @@ END
     run ! grep -q 'h = mix' page.json
 }
 
+@test "view: source that came along is shown where the program is gone, and is not in reports" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    recorded_program
+    (cd project && "$KELVIN" record -q --pack-source -o ../packed.kelvin -- ./hot >/dev/null)
+    mv project gone
+    kelvin view packed.kelvin -o page.html
+    exits 0
+    code() { # FILTER
+        node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"code","function":"hash"}' | jq -S "$1"
+    }
+    [ "$(code '.code.blocks | length')" = 0 ]
+    [ "$(code '[.code.parts[].rows[] | select(.text | contains("h = mix"))] | length')" = 1 ]
+    [ "$(code '[.code.parts[].rows[] | select(.total > 0)] | length')" -gt 0 ]
+    "$KELVIN" annotate packed.kelvin hash --format json 2>/dev/null | jq -S . >terminal.json
+    code .code >page.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    kelvin report packed.kelvin -o report.html
+    exits 0
+    python3 - <<'END'
+import base64, gzip, re
+page = gzip.decompress(base64.b64decode(re.search(r'id="explore">([^<]*)', open("report.html").read())[1])).decode()
+data = gzip.decompress(base64.b64decode(re.search(r'id="data0">([^<]*)', page)[1]))
+assert b"hash" in data and b"h = mix" not in data
+END
+    in_page packed "file://$PWD/page.html"
+}
+
 @test "view in a browser: transforms, undo and redo, and what they are as a command" {
     need_page
     timed
@@ -260,6 +288,30 @@ END
     node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare"}' | jq -S '.diff|del(.before,.after)' >page.json
     "$KELVIN" diff scopes.kelvin scopes.kelvin --format json | jq -S 'del(.before,.after)' >terminal.json
     node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    "$KELVIN" record -q -o scopes2.kelvin -- "$target/scopes" 300 3 >/dev/null
+    "$KELVIN" record -q --heap -o heap2.kelvin -- "$target/heap" plain 2 >/dev/null
+    "$KELVIN" view scopes.kelvin scopes2.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","by":"scope"}' | jq -S .scopes >page.json
+    "$KELVIN" diff scopes.kelvin scopes2.kelvin --scopes --top 50 --format json | jq -S . >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    in_page compareby "file://$PWD/page.html" scope "$KELVIN" scopes.kelvin scopes2.kelvin
+    "$KELVIN" view heap.kelvin heap2.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","by":"line"}' | jq -S '.diff|del(.before,.after)' >page.json
+    "$KELVIN" diff heap.kelvin heap2.kelvin --by line --format json | jq -S 'del(.before,.after)' >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","by":"place"}' | jq -S '.diff|del(.before,.after)' >page.json
+    "$KELVIN" diff heap.kelvin heap2.kelvin --by place --value allocated --format json | jq -S 'del(.before,.after)' >terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    in_page compareby "file://$PWD/page.html" place "$KELVIN" heap.kelvin heap2.kelvin
+    "$KELVIN" view scopes.kelvin heap.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","by":"place"}' | jq -e '.error | contains("no heap")'
+    # Another rate: refused with the reason, by whatever it is compared.
+    "$KELVIN" record -q -F 499 -o slow.kelvin -- "$target/scopes" 300 3 >/dev/null
+    "$KELVIN" view scopes.kelvin slow.kelvin -o page.html
+    for by in function line; do
+        node "$ROOT/tests/browser/core.mjs" page.html "{\"ask\":\"compare\",\"by\":\"$by\"}" | jq -e '.refused | contains("rate differs")'
+    done
+    in_page refused "file://$PWD/page.html"
 }
 
 in_page() { # CASE ADDRESS ARG...

@@ -3,6 +3,7 @@
  * after cmocka.h.
  */
 #pragma once
+#include "model/packed.h"
 #include "wire/recording.h"
 
 struct bytes {
@@ -122,6 +123,10 @@ static inline struct profile *rich(struct recording_writer *w, struct recording_
     profile_add_point(p, rss, 5, INT64_MAX);
     profile_add_counter(p, "queue", "", (struct process_id){0});
     describe(p, a, "late", "");
+    must_append(w, p, mark);
+    assert_true(packed_add(p, text_of("/src/x.c"), text_of("int main(void)\n{\n}\n"), true));
+    must_append(w, p, mark);
+    assert_true(packed_add(p, text_of("/bin/x"), (struct text){"", 0}, false));
     must_append(w, p, mark);
     return p;
 }
@@ -295,6 +300,16 @@ static inline void same_meta(const struct profile *a, const struct profile *b)
     }
 }
 
+static inline void same_packed(const struct profile *a, const struct profile *b)
+{
+    assert_int_equal(a->packed.n, b->packed.n);
+    for (size_t i = 0; i < a->packed.n; i++) {
+        const struct packed_file *x = &a->packed.at[i], *y = &b->packed.at[i];
+        assert_true(x->path.i == y->path.i && x->newer == y->newer);
+        same_text(x->text, y->text);
+    }
+}
+
 static inline void same_profile(const struct profile *a, const struct profile *b)
 {
     assert_int_equal(a->strings.strings.n, b->strings.strings.n);
@@ -315,5 +330,6 @@ static inline void same_profile(const struct profile *a, const struct profile *b
     same_streams(a, b);
     same_counters(a, b);
     same_meta(a, b);
+    same_packed(a, b);
     assert_memory_equal(&a->clock, &b->clock, sizeof a->clock);
 }

@@ -1,5 +1,6 @@
 /* Profiles appended to one another: nothing of either is lost, and equal things meet. */
 #include "model/append.h"
+#include "model/packed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +62,41 @@ static struct profile *make_run(int32_t pid, uint64_t lost, double achieved_hz)
                       .values = &value};
     assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
     return p;
+}
+
+static void source_files_of_both_are_there_once(void **state)
+{
+    struct err err;
+    (void)state;
+    struct profile *a = support_folded("main 3\n"), *b = support_folded("main 1\n");
+    assert_true(packed_add(a, text_of("/a.c"), text_of("one"), false));
+    assert_false(packed_add(a, text_of("/a.c"), text_of("two"), false));
+    assert_false(packed_add(a, text_of(""), text_of("two"), false));
+    assert_true(packed_add(b, text_of("/a.c"), text_of("two"), false));
+    assert_true(packed_add(b, text_of("/b.c"), text_of("three"), true));
+    assert_int_equal(profile_append(a, b, &err), 0);
+    profile_free(b);
+    assert_int_equal(a->packed.n, 2);
+    assert_string_equal(packed_find(a, text_of("/a.c"))->text.at, "one");
+    assert_true(packed_find(a, text_of("/b.c"))->newer);
+    assert_null(packed_find(a, text_of("/b")));
+    profile_free(a);
+}
+
+static void source_files_have_limits(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    size_t n = PACKED_MAX_BYTES;
+    autofree char *large = mem_calloc(n + 1, 1);
+    assert_false(packed_add(p, text_of("/large.c"), (struct text){large, n + 1}, false));
+    for (size_t i = 0; i < PACKED_MAX_ALL / PACKED_MAX_BYTES; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "/%zu.c", i);
+        assert_true(packed_add(p, text_of(name), (struct text){large, n}, false));
+    }
+    assert_false(packed_add(p, text_of("/more.c"), text_of("x"), false));
+    profile_free(p);
 }
 
 static void processes_stay_apart_and_losses_add_up(void **state)
@@ -159,6 +195,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_of_both_are_there_once),
+        cmocka_unit_test(source_files_of_both_are_there_once),
+        cmocka_unit_test(source_files_have_limits),
         cmocka_unit_test(processes_stay_apart_and_losses_add_up),
         cmocka_unit_test(another_event_is_refused),
         cmocka_unit_test(counts_go_on_and_gauges_are_as_they_were),

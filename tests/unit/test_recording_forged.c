@@ -115,6 +115,10 @@ static void senseless_chunks_are_refused_whole(void **state)
         {"ATTR", "\1\0\0\0\2\0", 6},                                        /* text is string 1 */
         {"ATTR", "\1\0\0\4\2\0", 6},                            /* neither text nor number */
         {"ATTR", "\1\0\0\2\2\2", 6},                            /* unit is string 1 */
+        {"SRCF", "\0\1\1x", 4},                                 /* string 1 */
+        {"SRCF", "\2\0\1x", 4},                                 /* flag 2 */
+        {"SRCF", "\0\0\1x", 4},                                 /* no name */
+        {"SRCF", "\0\0\2x", 4},                                 /* cut short */
         {"CNTR", "\1\0\2\0\0", 5},                              /* string 1 */
         {"CNTR", "\1\0\0\20\0", 5},                             /* dimension 8 */
         {"CNTR", "\1\0\0\0\2", 5},                              /* process 1 */

@@ -452,7 +452,7 @@ static void quality_and_overlay_are_of_what_is_selected(void **state)
     assert_int_equal(q.last_ns - q.first_ns, 3000000000);
     struct overlay lay;
     const struct selection *runs[] = {&s};
-    overlay_build(&lay, runs, 1);
+    overlay_build(&lay, runs, 1, OVERLAY_FUNCTION);
     uint32_t parse = intern_find(&lay.names, text_of("parse"));
     assert_float_equal(lay.runs[0].fun_self[parse], 1, 1e-9);
     assert_int_equal(intern_find(&lay.names, text_of("read")), IDMAP_NONE);
