@@ -116,6 +116,20 @@ static void few_recordings_leave_it_open_unless_the_change_is_gross(void **state
     assert_int_equal(judge_recordings(12, 12, 1, false), SUITE_OK);
 }
 
+static void on_a_busy_machine_one_slow_recording_proves_nothing(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= 3; n++) {
+        struct suite s;
+        make_suite(&s, 1);
+        s.host.load[0] = 20;
+        support_series(&s.beside, "w recorded", MEASURE_CPU, 100, 0.01, n);
+        support_series(&s.series, "w recorded", MEASURE_CPU, 260, 0.01, n);
+        assert_int_equal(judge(&s, false), n < 3 ? SUITE_INCONCLUSIVE : SUITE_REGRESSED);
+        suite_done(&s);
+    }
+}
+
 static void on_a_busy_machine_times_of_another_hour_break_nothing(void **state)
 {
     struct suite s;
@@ -505,6 +519,7 @@ int main(void)
         cmocka_unit_test(slower_than_allowed_is_a_regression),
         cmocka_unit_test(what_is_as_fast_is_ok),
         cmocka_unit_test(few_recordings_leave_it_open_unless_the_change_is_gross),
+        cmocka_unit_test(on_a_busy_machine_one_slow_recording_proves_nothing),
         cmocka_unit_test(on_a_busy_machine_times_of_another_hour_break_nothing),
         cmocka_unit_test(beside_the_kept_program_a_busy_machine_decides),
         cmocka_unit_test(where_wall_time_cannot_tell_cpu_time_may),
