@@ -106,7 +106,9 @@ struct kelvin_door {
 
 #define KELVIN_JOIN2_(a, b) a##b
 #define KELVIN_JOIN_(a, b) KELVIN_JOIN2_(a, b)
-#define KELVIN_INLINE_ static inline __attribute__((unused))
+/* Built with -finstrument-functions: what is in here is no function of the program. */
+#define KELVIN_QUIET_ __attribute__((no_instrument_function))
+#define KELVIN_INLINE_ static inline __attribute__((unused)) KELVIN_QUIET_
 
 #ifdef KELVIN_OFF
 
@@ -538,10 +540,10 @@ template <class integer> KELVIN_INLINE_ struct kelvin_value kelvin_value_(intege
 
 /* Ends when an exception leaves the block as well. */
 struct kelvin_scope_ : kelvin_scope {
-    kelvin_scope_() : kelvin_scope()
+    KELVIN_QUIET_ kelvin_scope_() : kelvin_scope()
     {
     }
-    ~kelvin_scope_()
+    KELVIN_QUIET_ ~kelvin_scope_()
     {
         kelvin_scope_end_(this);
     }

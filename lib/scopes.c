@@ -5,29 +5,23 @@
 
 /* --- writing --- */
 
-/* Room for a record of a path, or NULL: counted. */
+/* Room for a record, or NULL: counted. */
 static inline struct record *scopes_reserve(struct scopes_thread *t, enum scopes_kind kind,
-                                            uint32_t path, uint16_t words)
+                                            uint32_t own, uint16_t words)
 {
     struct record *r = ring_reserve(&t->writer, (uint16_t)kind, words);
     if (!SCOPES_LIKELY(r)) {
-        ring_abandon(&t->writer);
-        atomic_fetch_add_explicit(&t->writer.ring->lost, 1, memory_order_relaxed);
+        scopes_lose(t);
         return NULL;
     }
-    r->own = path;
+    r->own = own;
     return r;
 }
 
-static inline void scopes_lose(struct scopes_thread *t)
-{
-    atomic_fetch_add_explicit(&t->writer.ring->lost, 1, memory_order_relaxed);
-}
-
-static inline void scopes_tell(struct scopes_thread *t, enum scopes_kind kind, uint32_t path,
+static inline void scopes_tell(struct scopes_thread *t, enum scopes_kind kind, uint32_t own,
                                uint64_t time, uint64_t value)
 {
-    struct record *r = scopes_reserve(t, kind, path, 3);
+    struct record *r = scopes_reserve(t, kind, own, 3);
     if (!SCOPES_LIKELY(r))
         return;
     r->payload[0] = time;
@@ -35,15 +29,20 @@ static inline void scopes_tell(struct scopes_thread *t, enum scopes_kind kind, u
     ring_commit(&t->writer);
 }
 
-void scopes_tell_span(struct scopes_thread *t, uint32_t path, uint64_t start, uint64_t length)
-{
-    scopes_tell(t, SCOPES_SPAN, path, start, length);
-}
-
 void scopes_tell_heap(struct scopes_thread *t, uint32_t depth)
 {
     const struct inscope_open *o = &t->open[depth];
-    scopes_tell(t, SCOPES_HEAP, o->path, t->heap->blocks - o->blocks, t->heap->bytes - o->bytes);
+    scopes_tell(t, SCOPES_HEAP, scopes_own(o->path, depth), t->heap->blocks - o->blocks,
+                t->heap->bytes - o->bytes);
+}
+
+void scopes_tell_pushed(struct scopes_thread *t, uint32_t depth, uint64_t end)
+{
+    const struct inscope_open *o = &t->open[depth];
+    bool with = o->has_attrs & SCOPES_HAS_ATTRS;
+    scopes_end_heap(t, depth);
+    scopes_tell(t, with ? SCOPES_SPAN_WITH : SCOPES_SPAN, scopes_own(o->path, depth),
+                t->pushed[depth], end - t->pushed[depth]);
 }
 
 /* --- names --- */
@@ -98,10 +97,8 @@ scopes_push(struct scopes_thread *t, struct kelvin_scope *s, uint64_t name, cons
         return false;
     }
     uint32_t path = scopes_path(t, t->open[t->depth].path, name, text);
-    if (!SCOPES_LIKELY(path)) {
-        scopes_lose(t);
+    if (!SCOPES_LIKELY(path))
         return false;
-    }
     s->path = scopes_pack(t, path);
     s->depth = t->depth + 1;
     t->open[s->depth].at = (uintptr_t)s;
@@ -124,7 +121,8 @@ static void scopes_begin(struct kelvin_scope *s, struct kelvin_site *site)
 static void scopes_begin_named(struct kelvin_scope *s, const char *name)
 {
     struct scopes_thread *t = scopes_thread_get();
-    if (t && scopes_push(t, s, hash_of(name ? name : ""), name ? name : ""))
+    name = name ? name : "";
+    if (t && scopes_push(t, s, hash_of(name), name))
         s->start = scopes_ticks();
 }
 
@@ -140,11 +138,11 @@ static void scopes_end(struct kelvin_scope *s)
     if (!SCOPES_LIKELY(s->depth == t->depth))
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - s->depth);
     bool with = t->open[s->depth].has_attrs;
+    uint32_t own = scopes_own((uint16_t)s->path, s->depth);
     t->depth = s->depth - 1;
     scopes_show_depth(t);
     scopes_end_heap(t, s->depth);
-    scopes_tell(t, with ? SCOPES_SPAN_WITH : SCOPES_SPAN, (uint16_t)s->path, s->start,
-                now - s->start);
+    scopes_tell(t, with ? SCOPES_SPAN_WITH : SCOPES_SPAN, own, s->start, now - s->start);
 }
 
 /* --- attributes --- */
@@ -184,7 +182,8 @@ bool scopes_tell_attrs(struct scopes_thread *t, const struct kelvin_scope *s, in
         if (!keys[i])
             return false;
     }
-    struct record *r = scopes_reserve(t, SCOPES_ATTRS, (uint16_t)s->path, words);
+    uint32_t own = scopes_own((uint16_t)s->path, s->depth);
+    struct record *r = scopes_reserve(t, SCOPES_ATTRS, own, words);
     if (!r)
         return false;
     uint64_t *at = r->payload;
@@ -240,6 +239,7 @@ static kelvin_span scopes_span_begin(const char *name)
 {
     struct scopes_thread *t = scopes_thread_get();
     uint32_t parent = t ? t->open[t->depth].path : 0;
+    name = name ? name : "";
     uint32_t path = t ? scopes_path(t, parent, hash_of(name), name) : 0;
     if (!path)
         return 0;
@@ -259,7 +259,8 @@ static void scopes_span_end(kelvin_span span)
 
 static void scopes_thread_name(const char *name)
 {
-    prctl(PR_SET_NAME, name);
+    if (name)
+        prctl(PR_SET_NAME, name);
 }
 
 /* --- for languages whose scopes have no place on the stack --- */
@@ -274,6 +275,7 @@ SCOPES_EXPORT int kelvin_push(const char *name)
 {
     struct scopes_thread *t = channel ? scopes_thread_get() : NULL;
     struct kelvin_scope s;
+    name = name ? name : "";
     if (!t || !scopes_push(t, &s, hash_of(name), name))
         return 0;
     t->open[s.depth].at = INSCOPE_PUSHED;
@@ -298,13 +300,13 @@ SCOPES_EXPORT void kelvin_pop(void)
     scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - depth);
     t->depth = depth - 1;
     scopes_show_depth(t);
-    scopes_end_heap(t, depth);
-    scopes_tell(t, SCOPES_SPAN, t->open[depth].path, t->pushed[depth], now - t->pushed[depth]);
+    scopes_tell_pushed(t, depth, now);
 }
 
 static void tell_named(enum scopes_kind kind, const char *name, int64_t value)
 {
     struct scopes_thread *t = channel ? scopes_thread_get() : NULL;
+    name = name ? name : "";
     uint32_t path = t ? scopes_path(t, 0, hash_of(name), name) : 0;
     if (path)
         scopes_tell(t, kind, path, scopes_ticks(), (uint64_t)value);

@@ -44,6 +44,9 @@ struct scopes_trace {
     char id[33];
 };
 
+/* In has_attrs of a scope that is open. */
+enum { SCOPES_HAS_ATTRS = 1, SCOPES_IS_FUNCTION = 2 };
+
 struct scopes_thread {
     struct ring_writer writer;
     uint32_t depth;                  /* scopes that are open */
@@ -84,7 +87,7 @@ void scopes_main_over(void);
 /* Begin with this thread; NULL when there is no ring for it. */
 struct scopes_thread *scopes_thread_open(void);
 
-/* The path of NAME below PARENT, made if there is none; 0 = it could not be told. */
+/* The path of NAME below PARENT, made if there is none; 0 = it could not be told: counted. */
 uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t name,
                           const char *text);
 
@@ -102,7 +105,8 @@ int scopes_trace_give(char *ret_traceparent);
 /* The same of a function. */
 uint32_t scopes_path_at(struct scopes_thread *t, uint32_t parent, uintptr_t function);
 
-void scopes_tell_span(struct scopes_thread *t, uint32_t path, uint64_t start, uint64_t length);
+/* The scope at DEPTH, which was pushed or is a function, has ended. */
+void scopes_tell_pushed(struct scopes_thread *t, uint32_t depth, uint64_t end);
 void scopes_functions_start(void);
 
 /* One of SCOPES_PARAM_* happened N times. */
@@ -136,6 +140,13 @@ static inline void scopes_show_depth(struct scopes_thread *t)
     atomic_store_explicit(&t->writer.ring->open, t->depth, memory_order_relaxed);
 }
 
+/* There was no room for a record. */
+static inline void scopes_lose(struct scopes_thread *t)
+{
+    ring_abandon(&t->writer);
+    atomic_fetch_add_explicit(&t->writer.ring->lost, 1, memory_order_relaxed);
+}
+
 /* A scope begins: what was allocated up to now is not its own. */
 static inline void scopes_note_heap(struct scopes_thread *t, struct inscope_open *o)
 {
@@ -150,6 +161,12 @@ static inline void scopes_end_heap(struct scopes_thread *t, uint32_t depth)
 {
     if (t->heap && t->heap->blocks != t->open[depth].blocks)
         scopes_tell_heap(t, depth);
+}
+
+/* What a record says of the scope at DEPTH: all that share SCOPES_MORE say how deep they are. */
+static inline uint32_t scopes_own(uint32_t path, uint32_t depth)
+{
+    return SCOPES_LIKELY(path != SCOPES_PATHS_MAX) ? path : path | depth << SCOPES_OWN_DEPTH;
 }
 
 static inline uint32_t scopes_slot(uint32_t parent, uint64_t name)

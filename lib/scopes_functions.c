@@ -19,9 +19,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* In has_attrs of a scope that is open. */
-enum { FUNCTION = 2 };
-
 static struct {
     bool on;
     uint64_t least;
@@ -139,7 +136,7 @@ SCOPES_EXPORT void __cyg_profile_func_enter(void *function, void *site)
     uint32_t path = scopes_path_at(t, t->open[t->depth].path, (uintptr_t)function);
     uint32_t depth = t->depth + 1;
     t->open[depth] = (struct inscope_open){
-        .at = (uintptr_t)__builtin_frame_address(0), .path = path, .has_attrs = FUNCTION};
+        .at = (uintptr_t)__builtin_frame_address(0), .path = path, .has_attrs = SCOPES_IS_FUNCTION};
     t->functions[depth] = (uintptr_t)function;
     scopes_note_heap(t, &t->open[depth]);
     atomic_signal_fence(memory_order_seq_cst);
@@ -162,8 +159,8 @@ SCOPES_EXPORT void __cyg_profile_func_exit(void *function, void *site)
         return;
     }
     uint32_t depth = t->depth;
-    while (depth &&
-           (t->open[depth].has_attrs != FUNCTION || t->functions[depth] != (uintptr_t)function))
+    while (depth && (!(t->open[depth].has_attrs & SCOPES_IS_FUNCTION) ||
+                     t->functions[depth] != (uintptr_t)function))
         depth--;
     if (!depth) {
         scopes_trouble(SCOPES_PARAM_UNBALANCED, 1);
@@ -173,9 +170,6 @@ SCOPES_EXPORT void __cyg_profile_func_exit(void *function, void *site)
         scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth - depth);
     t->depth = depth - 1;
     scopes_show_depth(t);
-    uint64_t length = now - t->pushed[depth];
-    if (length < functions.least || !t->open[depth].path)
-        return;
-    scopes_end_heap(t, depth);
-    scopes_tell_span(t, t->open[depth].path, t->pushed[depth], length);
+    if (now - t->pushed[depth] >= functions.least && t->open[depth].path)
+        scopes_tell_pushed(t, depth, now);
 }

@@ -39,11 +39,20 @@ static void find_heap(void)
     memcpy(&heap_join, &found, sizeof found);
 }
 
+/* The recorder counts those of threads that ended without us: exec, _exit, a signal. */
+static void scopes_count_open(struct scopes_thread *t)
+{
+    if (t->epoch != scopes_epoch || !t->depth)
+        return;
+    scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth);
+    t->depth = 0;
+    scopes_show_depth(t);
+}
+
 static void scopes_thread_over(void *thread)
 {
     struct scopes_thread *t = thread;
-    if (t->epoch == scopes_epoch && t->depth)
-        scopes_trouble(SCOPES_PARAM_ABANDONED, t->depth);
+    scopes_count_open(t);
     channel_close_ring(&t->writer);
     if (heap_join)
         heap_join(NULL);
@@ -102,14 +111,14 @@ struct scopes_thread *scopes_thread_open(void)
 
 /* --- names --- */
 
-/* False when the ring is full: then the name is told another time. */
+/* False when the ring is full: then the name is told another time, and what has it is lost. */
 static bool tell_path(struct scopes_thread *t, uint32_t path, uint32_t parent, const char *text)
 {
     size_t n = strnlen(text, SCOPES_NAME_MAX);
     uint16_t words = (uint16_t)(2 + (n + 7) / 8);
     struct record *r = ring_reserve(&t->writer, SCOPES_PATH, words);
     if (!r) {
-        ring_abandon(&t->writer);
+        scopes_lose(t);
         return false;
     }
     r->own = path;
@@ -124,7 +133,7 @@ static bool tell_path_at(struct scopes_thread *t, uint32_t path, uint32_t parent
 {
     struct record *r = ring_reserve(&t->writer, SCOPES_PATH_AT, 3);
     if (!r) {
-        ring_abandon(&t->writer);
+        scopes_lose(t);
         return false;
     }
     r->own = path;
@@ -201,6 +210,6 @@ __attribute__((constructor)) static void scopes_start(void)
 /* The main thread ends by exit(), which knows nothing of keys. */
 void scopes_main_over(void)
 {
-    if (scopes_mine && scopes_mine->epoch == scopes_epoch && scopes_mine->depth)
-        scopes_trouble(SCOPES_PARAM_ABANDONED, scopes_mine->depth);
+    if (scopes_mine)
+        scopes_count_open(scopes_mine);
 }

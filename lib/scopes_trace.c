@@ -61,8 +61,8 @@ static struct kelvin_scope open_scope(const struct scopes_thread *t, uint32_t de
 {
     const struct inscope_open *o = &t->open[depth];
     struct kelvin_scope s = {.depth = depth, .path = scopes_pack(t, o->path)};
-    s.start =
-        o->at == INSCOPE_PUSHED ? t->pushed[depth] : ((const struct kelvin_scope *)o->at)->start;
+    bool pushed = o->at == INSCOPE_PUSHED || o->has_attrs & SCOPES_IS_FUNCTION;
+    s.start = pushed ? t->pushed[depth] : ((const struct kelvin_scope *)o->at)->start;
     return s;
 }
 
@@ -75,7 +75,7 @@ static bool tell_ids(struct scopes_thread *t, uint32_t depth, int n, const char 
             (struct kelvin_attr){texts[2 * i], {.kind = SCOPES_TEXT, .is.text = texts[2 * i + 1]}};
     if (!scopes_tell_attrs(t, &s, n, attrs))
         return false;
-    t->open[depth].has_attrs = 1;
+    t->open[depth].has_attrs |= SCOPES_HAS_ATTRS;
     return true;
 }
 

@@ -11,6 +11,7 @@ struct held_columns {
     const int64_t *allocated, *freed;
 };
 
+/* What is held at a moment is all that came before. */
 static void between_add(struct heapstory *s, const struct held_columns *c, size_t row, bool inside)
 {
     const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
@@ -26,38 +27,21 @@ static void between_add(struct heapstory *s, const struct held_columns *c, size_
     s->held_from += bytes;
 }
 
-/* Rows of the range, and those before its first: what is held at a moment is all that came before.
- */
-static void between_take_rows(struct heapstory *s, const struct selection *range,
-                              const struct held_columns *c)
-{
-    const struct rows *rows = &range->stream->rows;
-    uint64_t first_ns = UINT64_MAX;
-    for (size_t i = 0; i < range->n_rows; i++) {
-        size_t row = selection_row(range, i);
-        first_ns = rows->time_ns[row] < first_ns ? rows->time_ns[row] : first_ns;
-        between_add(s, c, row, true);
-    }
-    for (size_t row = 0; row < rows->n; row++)
-        if (rows->time_ns[row] < first_ns)
-            between_add(s, c, row, false);
-}
-
+/* A range in which nothing was allocated or freed is one like others: nobody grew. */
 int heapstory_between(struct heapstory *s, const char *time, struct err *err)
 {
     int allocated = heapstream_find_column(s->profile, s->stream, HEAP_ALLOCATED);
     int freed = heapstream_find_column(s->profile, s->stream, HEAP_FREED);
+    struct selection_moments range;
     if (!s->timed || allocated < 0 || freed < 0)
         return err_set(err, EXIT_INPUT, "the input does not say when blocks were freed");
-    struct selection range;
-    struct value_ref value = {s->stream, allocated};
-    if (selection_build(&range, s->profile, value, &(struct selection_opts){.time = time}, err) !=
-        0)
+    if (selection_moments(s->profile, time, &range, err) != 0)
         return -1;
-    const struct rows *rows = &range.stream->rows;
-    between_take_rows(s, &range,
-                      &(struct held_columns){rows->value[allocated], rows->value[freed]});
+    const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
+    struct held_columns c = {rows->value[allocated], rows->value[freed]};
+    for (size_t row = 0; row < rows->n; row++)
+        if (rows->time_ns[row] <= range.to_ns)
+            between_add(s, &c, row, rows->time_ns[row] >= range.from_ns);
     s->range = arena_text(&s->arena, text_of(time)).at;
-    selection_done(&range);
     return 0;
 }

@@ -36,6 +36,7 @@ struct scopecpu {
     VEC(struct cpu_pair) functions; /* by scope */
     struct idmap pairs;
     struct scope_cpu *of_flat;
+    const struct cpu_sample **last_of_flat; /* that was counted there */
 };
 
 /* --- samples by thread --- */
@@ -209,17 +210,13 @@ static void cpu_add_sample(struct scopecpu *c, const struct scopetree *t, const 
                            const struct cpu_sample *s)
 {
     const struct profile *p = t->selection->profile;
-    uint32_t seen[64];
-    size_t n = 0;
-    for (struct stack_id at = s->scope; at.i && n < 64; at = p->stacks.nodes.at[at.i].parent) {
-        uint32_t flat = flat_of[scopetree_name(p, at).i], i = 0;
-        while (i < n && seen[i] != flat)
-            i++;
-        if (!flat || i < n)
+    for (struct stack_id at = s->scope; at.i; at = p->stacks.nodes.at[at.i].parent) {
+        uint32_t flat = flat_of[scopetree_name(p, at).i];
+        if (!flat || c->last_of_flat[flat - 1] == s)
             continue;
         if (at.i == s->scope.i)
             c->of_flat[flat - 1].self_cpu_ns += cpu_ns(c, s->row);
-        seen[n++] = flat;
+        c->last_of_flat[flat - 1] = s;
         c->of_flat[flat - 1].samples += cpu_count(c, s->row);
         c->of_flat[flat - 1].cpu_ns += cpu_ns(c, s->row);
         cpu_add_function(c, flat - 1, s);
@@ -246,7 +243,9 @@ void scopecpu_end(struct scopecpu *c, const struct scopetree *t)
     autofree uint32_t *flat_of =
         mem_calloc(t->selection->profile->strings.strings.n + 1, sizeof *flat_of);
     free(c->of_flat);
+    free(c->last_of_flat);
     c->of_flat = mem_calloc(t->flat.n + 1, sizeof *c->of_flat);
+    c->last_of_flat = mem_calloc(t->flat.n + 1, sizeof *c->last_of_flat);
     for (size_t i = 0; i < t->flat.n; i++)
         flat_of[t->flat.at[i].name.i] = (uint32_t)i + 1;
     for (size_t i = 0; i < c->at.n; i++)
@@ -356,5 +355,6 @@ void scopecpu_free(struct scopecpu *c)
     idmap_done(&c->map);
     idmap_done(&c->pairs);
     free(c->of_flat);
+    free(c->last_of_flat);
     free(c);
 }

@@ -97,7 +97,7 @@ static void compare_runs(struct scope_change *c, const struct log_sum *a, const 
 
 static bool has_quantile(const struct scopetree *t, int flat, double q)
 {
-    return flat >= 0 && (double)t->flat.at[flat].sum.calls * (1 - q) >= 1;
+    return flat >= 0 && scope_sum_has_quantile(&t->flat.at[flat].sum, q);
 }
 
 static void compare_quantile(const struct scopediff *d, struct text name, double q,

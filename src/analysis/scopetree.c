@@ -95,6 +95,12 @@ uint64_t scope_sum_quantile_ns(const struct scope_sum *s, double q)
     return bounded(s, histogram_quantile(&s->times, q));
 }
 
+/* 1 - 0.9 is a little less than a tenth. */
+bool scope_sum_has_quantile(const struct scope_sum *s, double q)
+{
+    return (double)s->calls * (1 - q) > 1 - 1e-9;
+}
+
 /* --- names --- */
 
 struct str_id scopetree_name(const struct profile *p, struct stack_id stack)

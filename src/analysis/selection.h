@@ -72,6 +72,13 @@ int selection_build(struct selection *ret, const struct profile *p, struct value
                     const struct selection_opts *opts, struct err *err);
 void selection_done(struct selection *s);
 
+/* The moments that selection_opts.time means. Fails where none of it is inside of the recording. */
+struct selection_moments {
+    uint64_t from_ns, to_ns;
+};
+int selection_moments(const struct profile *p, const char *time, struct selection_moments *ret,
+                      struct err *err);
+
 /* The same rows of another column of the stream. Borrows from S; needs no selection_done(). */
 struct selection selection_of_type(const struct selection *s, int type);
 

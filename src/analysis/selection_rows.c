@@ -185,6 +185,26 @@ static int nothing_in_range(struct selection_job *job, const struct span *span)
                    clock && strchr(asked, 'Z') ? " UTC" : "");
 }
 
+int selection_moments(const struct profile *p, const char *time, struct selection_moments *ret,
+                      struct err *err)
+{
+    struct selection_opts opts = {.time = time};
+    struct selection_job job = {.p = p, .opts = &opts, .err = err};
+    struct span span;
+    double from, to;
+    if (!span_of_profile(p, &span))
+        return err_set(err, EXIT_ERROR,
+                       "a range of time cannot be selected: the input has no times");
+    if (parse_range(&job, &span, &from, &to) != 0)
+        return -1;
+    double length_ns = (double)(span.last_ns - span.first_ns);
+    if (from > length_ns)
+        return nothing_in_range(&job, &span);
+    ret->from_ns = span.first_ns + (uint64_t)from;
+    ret->to_ns = to < length_ns ? span.first_ns + (uint64_t)to : span.last_ns;
+    return 0;
+}
+
 /* What has a duration counts where any part of it is inside. */
 int selection_by_time(struct selection_job *job)
 {

@@ -114,10 +114,8 @@ static int write_as(const struct exporter *e, const struct convert_opts *o, cons
     bool private = e == &exporter_kelvin;
     if ((private ? publish_open_private : publish_open)(&file, o->output, err) != 0)
         return -1;
-    if (export_write(e, file.out, &in->selection, &opts, err) == 0)
-        return publish_commit(&file, err);
-    if (publish_nobody_reads(file.out))
-        err_set(err, EXIT_NOBODY_READS, "the pipe was closed");
+    if (export_write(e, file.out, &in->selection, &opts, err) == 0 || ferror(file.out))
+        return publish_commit(&file, err); /* which says what a full disk means for the file */
     publish_drop(&file);
     return -1;
 }

@@ -9,6 +9,7 @@ struct cmd_heap_opts {
     struct input_opts input;
     struct output_opts output;
     struct opt_list suppressions;
+    const char *time; /* of the heap alone: there may be no CPU sample in it */
     long top;
 };
 
@@ -18,7 +19,7 @@ static const struct opt heap_table[] = {
      "rows of each table (default: 10)", .min = 1, .max = 10000},
     {.name = "time",
      .kind = OPT_TEXT,
-     .offset = offsetof(struct cmd_heap_opts, input.time),
+     .offset = offsetof(struct cmd_heap_opts, time),
      .arg = "FROM..TO",
      .help = "also show who grew in this part of the recording: seconds since its start, 200ms, "
              "10%, or the clock as 14:30:05; either end may be left out"},
@@ -86,8 +87,8 @@ static int write_story(const struct cmd_heap_opts *o, const struct input *in, co
         return -1;
     }
     int rc = heapstory_build(&story, in->profile, o->suppressions.n ? &known : NULL, err);
-    if (rc == 0 && o->input.time)
-        rc = heapstory_between(&story, o->input.time, err);
+    if (rc == 0 && o->time)
+        rc = heapstory_between(&story, o->time, err);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         print_story(file.out, o, &v);
         rc = publish_commit(&file, err);

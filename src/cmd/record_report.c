@@ -349,6 +349,11 @@ static void print_heap(const struct heap_facts *h)
     if (h->waits && h->waits < RINGS_DAMAGED)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
                 units_count(n, h->waits));
+    if (h->vague_ns > HEAP_VAGUE_NS)
+        fprintf(stderr,
+                "  times of some allocations may be off by up to %s: the recorder got no CPU for "
+                "that long\n",
+                units_scaled(n, (double)h->vague_ns, SCALED_NS));
     if (h->no_room)
         fprintf(stderr,
                 "  %s blocks found no room in the recorder's memory: they and their frees are left "

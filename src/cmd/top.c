@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <termios.h>
 
 struct top_opts {
@@ -116,10 +117,10 @@ static char *top_head(const struct top *t)
                                        : mem_printf("machine, %zu CPUs", s->n_cpus);
     autofree char *busy = t->opts->pid ? mem_printf("%.2f CPUs used", s->cpus)
                                        : mem_printf("%.0f%% busy", 100 * (1 - s->idle));
-    return mem_printf("%s: %s, %lld samples in %.0f s%s%s%s", what, busy,
-                      (long long)s->selection.n_samples, s->seconds,
-                      s->lost ? ", some were lost" : "", s->kernel_hidden ? ", kernel hidden" : "",
-                      t->paused ? " [paused]" : "");
+    return mem_printf("%s: %s, %lld sample%s in %.0f s%s%s%s", what, busy,
+                      (long long)s->selection.n_samples, s->selection.n_samples == 1 ? "" : "s",
+                      s->seconds, s->lost ? ", some were lost" : "",
+                      s->kernel_hidden ? ", kernel hidden" : "", t->paused ? " [paused]" : "");
 }
 
 static void draw(struct top *t)
@@ -148,15 +149,28 @@ static void draw(struct top *t)
 
 /* --- keys --- */
 
-/* What is on the screen, as a recording. */
+/* "top.kelvin", or "top-2.kelvin" and so on where something is there already. */
+static void top_new_name(char *to, size_t size)
+{
+    enum { MOST = 9999 };
+    struct stat st;
+    snprintf(to, size, "top.kelvin");
+    for (int i = 2; i <= MOST && lstat(to, &st) == 0; i++)
+        snprintf(to, size, "top-%d.kelvin", i);
+}
+
+/* What is on the screen, as a recording that replaces none. */
 static void top_save(struct top *t)
 {
     struct publish out;
     struct err err;
-    static const char file[] = "top.kelvin";
+    char file[32];
+    top_new_name(file, sizeof file);
     int rc = publish_open_private(&out, file, &err);
     if (rc == 0 && (rc = exporter_kelvin.write(out.out, &t->state.selection, NULL, &err)) == 0)
         rc = publish_commit(&out, &err);
+    else
+        publish_drop(&out);
     if (rc == 0)
         snprintf(t->message, sizeof t->message, "saved as %s", file);
     else
@@ -245,7 +259,7 @@ static void take_keys(struct top *t)
 {
     char keys[64];
     ssize_t n = read(STDIN_FILENO, keys, sizeof keys);
-    if (n == 0)
+    if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
         t->over = true; /* the terminal is gone */
     for (ssize_t i = 0; i < n && !t->over; i++) {
         bool arrow = keys[i] == '\033' && i + 2 < n && keys[i + 1] == '[';
@@ -379,7 +393,8 @@ const struct command command_top = {
         "kernel.perf_event_paranoid at most 0.\n\n"
         "Keys: f functions, t threads, o processes; s sorts by self or total time; up and down (or "
         "k and j) mark a function and Enter shows who calls it; / filters by a part of the name; "
-        "space pauses; w saves what is seen as top.kelvin; q or Ctrl-C quits.\n\n"
+        "space pauses; w saves what is seen as top.kelvin, or top-2.kelvin and so on; q or Ctrl-C "
+        "quits.\n\n"
         "CPU samples do not show waiting: 'kelvin record --waits' does.",
     .examples = "kelvin top                          # the whole machine\n"
                 "kelvin top -p 1234                  # one process\n"

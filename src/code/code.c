@@ -87,6 +87,8 @@ static void sort_symbols(struct elfsyms *symbols, struct elfsym *list, size_t n)
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && list[end].start == list[i].start;)
             end++;
+        for (size_t k = i; k < end && end - i > 1; k++)
+            elfsyms_weigh(symbols, &list[k]);
         if (end - i > 1)
             qsort_r(list + i, end - i, sizeof *list, compare_names, symbols);
     }
@@ -263,16 +265,31 @@ const struct code_function *code_find(const struct code *c, uint64_t pc)
     return f && pc - f->start < f->size_bytes ? f : NULL;
 }
 
+/* Demangled, and cut where it is longer than anybody reads: a small file may have it many times. */
+static const char *name_of_symbol(struct code *c, const char *name)
+{
+    enum { SHOWN_MAX = 2048 };
+    autobuf struct buf b = {0};
+    struct text symbol = clone_plain((struct text){name, strnlen(name, ELFSYM_NAME_MAX)});
+    autofree char *plain = mem_strndup(symbol.at, symbol.n);
+    if (!demangle(plain, &b))
+        buf_str(&b, plain);
+    struct text shown = clone_plain(buf_text(&b));
+    shown.n = shown.n < SHOWN_MAX ? shown.n : SHOWN_MAX;
+    return arena_text(&c->names, shown).at;
+}
+
 const char *code_name(struct code *c, const struct code_function *f)
 {
-    autobuf struct buf b = {0};
-    struct text symbol = clone_plain(text_of(f->symbol));
-    autofree char *plain = mem_strndup(symbol.at, symbol.n);
-    if (!plain[0])
-        buf_printf(&b, "[%s+0x%llx]", c->module, (unsigned long long)f->start);
-    else if (!demangle(plain, &b))
-        buf_str(&b, plain);
-    return arena_text(&c->names, clone_plain(buf_text(&b))).at;
+    if (!f->symbol[0]) {
+        autofree char *place = mem_printf("[%s+0x%llx]", c->module, (unsigned long long)f->start);
+        return arena_text(&c->names, text_of(place)).at;
+    }
+    if (c->last_symbol != f->symbol) {
+        c->last_name = name_of_symbol(c, f->symbol);
+        c->last_symbol = f->symbol;
+    }
+    return c->last_name;
 }
 
 struct text code_bytes(const struct code *c, const struct code_function *f)

@@ -27,8 +27,9 @@ struct code {
     VEC(struct code_section) sections; /* that hold code, by start */
     VEC(struct code_function) functions;
     struct arena names;
-    const char *module; /* last part of the path */
-    int machine;        /* EM_X86_64... */
+    const char *module;                  /* last part of the path */
+    int machine;                         /* EM_X86_64... */
+    const char *last_symbol, *last_name; /* of code_name(): one name may have many functions */
 };
 
 /* Open PATH; with a BUILD_ID (hex, may be empty) a file that has another is refused. */
@@ -38,7 +39,8 @@ void code_close(struct code *c); /* harmless after a failed open */
 /* The function that holds PC, or NULL. */
 const struct code_function *code_find(const struct code *c, uint64_t pc);
 
-/* Its name, demangled; "[libx.so+0x5e30]" where there is none. Lives as long as C. */
+/* Its name, demangled; "[libx.so+0x5e30]" where there is none; cut if very long. Lives as long as
+ * C. */
 const char *code_name(struct code *c, const struct code_function *f);
 
 /* The bytes of a function; empty if the file does not have them. */

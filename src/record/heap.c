@@ -124,6 +124,26 @@ static size_t heap_take_turn(struct heap *h, turns *t, uint64_t until)
 }
 
 /*
+ * What lies behind the end of a ring as it was at the last look was written after that look. So a
+ * record without a time of its own is never older than that, however long its thread slept.
+ */
+static void heap_see_end(struct heap_ring *ring, const struct ring_reader *rr, uint64_t now)
+{
+    if (rr->tail < ring->seen_bytes)
+        return;
+    ring->not_before = ring->seen_ticks;
+    ring->seen_bytes = rr->head;
+    ring->seen_ticks = now;
+}
+
+static void heap_see_ends(struct heap *h, uint64_t now)
+{
+    for (size_t i = 0; i < h->rings.readers.n; i++)
+        heap_see_end(ring_of(h, &h->rings.readers.at[i]), &h->rings.readers.at[i], now);
+    h->looked_at = now;
+}
+
+/*
  * All that was written before now, in the order of time. What a record depends on was handed over
  * before it was written, so it is seen as well: nothing is freed here before it was allocated.
  */
@@ -132,7 +152,9 @@ static size_t take_batch(struct heap *h)
     turns t = {0};
     size_t n = 0;
     uint64_t until = ticks_now(&h->clock);
-    if (!rings_look(&h->rings)) {
+    bool any = rings_look(&h->rings);
+    heap_see_ends(h, until);
+    if (!any) {
         rings_release(&h->rings);
         return 0;
     }
@@ -349,6 +371,11 @@ void heap_stop(struct heap *h, uint64_t end_ns)
     describe_stacks(h);
     tell_frees(h, META_UNKNOWN_FREES, h->facts.unknown);
     tell_frees(h, META_MISSED_FREES, h->facts.doubled);
+    h->facts.vague_ns = ticks_length_ns(&h->clock, h->vague);
+    if (h->facts.vague_ns > HEAP_VAGUE_NS) {
+        autofree char *s = mem_printf("%.2f", (double)h->facts.vague_ns / CLOCK_SECOND_NS);
+        meta_set_str(&h->opts.profile->meta, META_HEAP_VAGUE_S, s);
+    }
     if (h->facts.programs && !h->facts.other_malloc)
         meta_set_str(&h->opts.profile->meta, META_HEAP_MALLOC, "glibc");
     if (h->facts.scoped)

@@ -57,6 +57,7 @@ struct heap_facts {
     uint64_t waits;    /* times that a thread waited for the recorder */
     bool other_malloc; /* some program has an allocator that is not glibc's, or may have */
     bool scoped;       /* blocks know the scopes that they were allocated in */
+    uint64_t vague_ns; /* that the time of a block may be off by: the recorder came that late */
     int stream;        /* of the profile */
     bool probed;       /* a running process: only what it allocated since is in these numbers */
     uint64_t stops;    /* times that a probe stopped it */
@@ -64,6 +65,9 @@ struct heap_facts {
     double probed_s;   /* how long that went on; less than the recording where it cost too much */
     bool too_many;     /* stops: the probes were taken away before the end */
 };
+
+/* What is said of times that are off: rows are sums of HEAP_SLICE_MS. */
+#define HEAP_VAGUE_NS UINT64_C(100000000)
 
 /* Before the command is forked. Refuses programs that no agent gets into, and what rights forbid.
  */

@@ -31,6 +31,9 @@ struct heap_ring {
     uint64_t ticks;      /* of the last record: records with the same stamp are spread out */
     uint32_t same_stamp; /* records since */
     uint64_t per_record; /* ticks, as it was lately */
+    uint64_t not_before; /* ticks: what is taken now was written after that */
+    uint64_t taken_at;   /* ticks of the look that brought the last record */
+    uint64_t seen_bytes, seen_ticks; /* the ring ended there, and then, when it was looked at */
     bool realloc_pending;
     struct heap_block pending; /* freed by a realloc that is under way */
     struct attrs_id scopes;    /* that it allocates in */
@@ -75,6 +78,8 @@ struct heap {
     struct ticks clock;
     uint64_t slice_ticks; /* when the slice at hand ends */
     uint64_t last_census_ns;
+    uint64_t looked_at;         /* ticks: the last look at the rings */
+    uint64_t vague;             /* ticks that a block's time may be off by at most */
     struct heap_probes *probes; /* of a process that ran already; NULL = agents tell */
 };
 

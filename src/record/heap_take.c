@@ -291,20 +291,32 @@ uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *re
 /* Records further apart than this all have a time of their own: see HEAP_STAMP_TICKS. */
 enum { CLOSE_TICKS = 512 };
 
+/* STAMP is the first reading of the clock after records without one. */
+static void count_vague(struct heap *h, const struct heap_ring *ring, uint64_t stamp)
+{
+    uint64_t latest = stamp < ring->taken_at ? stamp : ring->taken_at;
+    if (ring->same_stamp && latest > ring->ticks && latest - ring->ticks > h->vague)
+        h->vague = latest - ring->ticks;
+}
+
 /*
  * Threads read the clock only now and then where records come close together (lib/heap_owner.h).
- * Records in between are as far apart as they were before, which is enough for lifetimes.
+ * Records in between are as far apart as they were before, which is enough for lifetimes, and never
+ * before the last look at the ring: a thread may have slept since it read the clock.
  */
 void heap_take_time(struct heap *h, struct heap_ring *ring, uint64_t stamp)
 {
     if (stamp == ring->stamp) {
-        ring->ticks = stamp + ++ring->same_stamp * ring->per_record;
+        uint64_t about = stamp + ++ring->same_stamp * ring->per_record;
+        ring->ticks = about > ring->not_before ? about : ring->not_before;
     } else {
+        count_vague(h, ring, stamp);
         uint64_t each = (stamp - ring->stamp) / (ring->same_stamp + 1);
         ring->per_record = each < CLOSE_TICKS ? each : 0;
         ring->same_stamp = 0;
         ring->ticks = ring->stamp = stamp;
     }
+    ring->taken_at = h->looked_at;
     h->tally.now = ring->ticks;
     if (ring->ticks < h->slice_ticks)
         return;

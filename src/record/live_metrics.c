@@ -45,20 +45,37 @@ struct metrics {
     bool open; /* OpenMetrics */
 };
 
+/* Bytes of the character that T begins with; 0 = no text, or not for terminals. */
+static size_t label_character(struct text t)
+{
+    return utf8_hidden(t) ? 0 : (size_t)utf8_length(t.at, t.n);
+}
+
 /* Names stay different: what is no text, or not for terminals, becomes \xHH. */
 static void put_label(FILE *out, struct text t)
 {
     while (t.n) {
-        size_t hidden = utf8_hidden(t), n = (size_t)utf8_length(t.at, t.n);
+        size_t n = label_character(t), used = n ? n : 1;
         if (*t.at == '"' || *t.at == '\\')
             fprintf(out, "\\%c", *t.at);
-        else if (n && !hidden)
+        else if (n)
             fwrite(t.at, 1, n, out);
         else
             fprintf(out, "\\\\x%02x", (unsigned char)*t.at);
-        size_t used = n && !hidden ? n : 1;
         t = (struct text){t.at + used, t.n - used};
     }
+}
+
+/* Characters that a reader of the label gets. */
+static size_t label_length(struct text t)
+{
+    size_t length = 0;
+    while (t.n) {
+        size_t n = label_character(t), used = n ? n : 1;
+        length += n ? 1 : strlen("\\xHH");
+        t = (struct text){t.at + used, t.n - used};
+    }
+    return length;
 }
 
 /* A counter's family has no "_total" in OpenMetrics; its lines do. */
@@ -124,14 +141,15 @@ static size_t put_exemplar_attr(FILE *out, const struct profile *p, const struct
         snprintf(number, sizeof number, "%lld", (long long)a->number);
         value = text_of(number);
     }
-    if (!key.n || key.n + 4 * value.n > room) /* a byte that is no text takes four */
+    size_t used = key.n + label_length(value);
+    if (!key.n || used > room)
         return 0;
     fputs(first ? "" : ",", out);
     put_key(out, key);
     fputs("=\"", out);
     put_label(out, value);
     putc('"', out);
-    return key.n + 4 * value.n;
+    return used;
 }
 
 /* Whether a set has two pairs of a key, of which the later hides the first. */

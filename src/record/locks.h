@@ -19,9 +19,9 @@
  *     stream "lock-order"    where a lock was first taken while another was held; attributes lock
  *                            and held
  *
- * The record of a holder comes after it has let go, so a wait is kept for a few looks until that
- * was seen. A lock is called what the program calls it (kelvin_lock_name), else by its symbol,
- * else by its address.
+ * The record of a holder comes after it has let go, on a busy machine long after: a wait is kept
+ * until that was seen, or for a second. A lock is called what the program calls it
+ * (kelvin_lock_name), else by its symbol, else by its address.
  */
 #pragma once
 #include "process/process.h"

@@ -42,15 +42,20 @@ struct locks_pending {
     uint64_t start, length; /* ticks */
     uint32_t lock, holder;  /* holder: thread id or 0 */
     int pid;
-    uint8_t kind, looks;
+    uint16_t looks;
+    uint8_t kind;
 };
 
 enum {
     LOCKS_MADE_MAX = 1 << 16,     /* that are remembered */
     LOCKS_MAX = 1 << 16,          /* locks with a name of their own */
     LOCKS_RELEASES_MAX = 1 << 12, /* of a lock: half of them are forgotten then */
-    LOCKS_LOOKS = 3,              /* that a wait is kept for */
+    LOCKS_LOOKS = 4,              /* that a wait is kept for at least: a power of two */
+    LOCKS_PENDING_MAX = 1 << 16,  /* waits whose holder is not known yet */
 };
+
+/* After that nobody will say that he let go. */
+#define LOCKS_PATIENCE_NS UINT64_C(1000000000)
 
 /* Locks beyond LOCKS_MAX share this name. */
 #define LOCKS_MORE "[more locks]"
@@ -77,5 +82,5 @@ void locks_add_streams(struct locks *l);
 /* Take one record of a ring. */
 void locks_take(struct locks *l, const struct ring_reader *rr, const struct record *rec);
 
-/* Write the waits that were looked at often enough, or ALL. */
+/* Write the waits whose holder is known or will not be, or ALL. */
 void locks_write_waits(struct locks *l, bool all);

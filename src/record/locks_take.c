@@ -381,12 +381,27 @@ static void write_wait(struct locks *l, const struct locks_pending *w)
     profile_add_row(p, l->holders, &row, &ignored);
 }
 
+/*
+ * The thread that let go may be held up before it says so: waking the next is when the kernel likes
+ * to take its CPU away. Looked for ever less often, and not for ever.
+ */
+static bool wait_is_due(struct locks *l, struct locks_pending *w, uint64_t now)
+{
+    w->looks += w->looks < UINT16_MAX;
+    uint64_t end = w->start + w->length;
+    if (now > end && ticks_length_ns(&l->ticks, now - end) > LOCKS_PATIENCE_NS)
+        return true;
+    bool look = w->looks >= LOCKS_LOOKS && !(w->looks & (w->looks - 1));
+    return look && release_find(&l->locks.at[w->lock], w);
+}
+
 void locks_write_waits(struct locks *l, bool all)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < l->pending.n; i++) {
+    size_t kept = 0, n = l->pending.n;
+    uint64_t now = ticks_now(&l->ticks);
+    for (size_t i = 0; i < n; i++) {
         struct locks_pending *w = &l->pending.at[i];
-        if (all || ++w->looks >= LOCKS_LOOKS)
+        if (all || n - i > LOCKS_PENDING_MAX || wait_is_due(l, w, now))
             write_wait(l, w);
         else
             l->pending.at[kept++] = *w;

@@ -288,6 +288,7 @@ static void free_ring(struct rings *r, struct ring_reader *rr)
     struct ring *ring = rr->ring;
     r->lost += atomic_exchange(&ring->lost, 0);
     r->waits += atomic_exchange(&ring->waits, 0);
+    r->open += atomic_exchange(&ring->open, 0);
     atomic_store(&ring->head, 0);
     atomic_store(&ring->tail, 0);
     r->reader_of_ring.at[rr->index] = 0;
@@ -360,5 +361,15 @@ uint64_t rings_waits(const struct rings *r)
     uint64_t n = r->waits < RINGS_DAMAGED ? r->waits : RINGS_DAMAGED;
     for (size_t i = 0; i < r->readers.n; i++)
         n = add_count(n, atomic_load(&r->readers.at[i].ring->waits));
+    return n;
+}
+
+/* A process that runs another program still has the rings of the one before. */
+uint64_t rings_cut_off(const struct rings *r)
+{
+    uint64_t n = r->open < RINGS_DAMAGED ? r->open : RINGS_DAMAGED;
+    for (size_t i = 0; i < r->readers.n; i++)
+        if (is_dead(&r->readers.at[i]))
+            n = add_count(n, atomic_load(&r->readers.at[i].ring->open));
     return n;
 }

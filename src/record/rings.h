@@ -53,6 +53,7 @@ struct rings {
     VEC(struct ring_reader) readers;  /* rings in use */
     VEC(uint32_t) reader_of_ring;     /* + 1; 0 = none */
     uint64_t lost, waits, bad, looks; /* of rings that were given back; rings that made no sense */
+    uint64_t open;                    /* scopes, the same */
 };
 
 struct rings_opts {
@@ -107,3 +108,6 @@ void rings_close_older(struct rings *r, int pid, uint64_t start_ns);
 /* Records that found no room, and times that a thread waited for it, until now. */
 uint64_t rings_lost(const struct rings *r);
 uint64_t rings_waits(const struct rings *r);
+
+/* Scopes that were open in threads that are gone. */
+uint64_t rings_cut_off(const struct rings *r);

@@ -109,6 +109,17 @@ static void first_seen(struct scopes *s)
     s->ticks.off_ns = 0;
 }
 
+/* A thread that runs another program by now has a new ring: nobody writes to the one before. */
+static void scopes_close_older(struct scopes *s, const struct ring_reader *rr)
+{
+    for (size_t i = 0; i < s->rings.readers.n; i++) {
+        const struct ring_reader *other = &s->rings.readers.at[i];
+        if (other->pid == rr->pid && other->tid == rr->tid && other != rr)
+            atomic_store(other->start_ns < rr->start_ns ? &other->ring->state : &rr->ring->state,
+                         RING_CLOSED);
+    }
+}
+
 static struct scopes_ring *scopes_ring_of(struct scopes *s, const struct ring_reader *rr)
 {
     while (s->by_ring.n <= rr->index)
@@ -118,6 +129,7 @@ static struct scopes_ring *scopes_ring_of(struct scopes *s, const struct ring_re
         ring = s->by_ring.at[rr->index] = mem_new(struct scopes_ring);
     if (ring->start_ns != rr->start_ns || ring->tid != rr->tid || ring->pid != rr->pid) {
         ring_reset(ring, rr);
+        scopes_close_older(s, rr);
         s->facts.threads++;
         if (!s->seen)
             first_seen(s);
@@ -238,6 +250,7 @@ static void note_trouble(struct scopes *s)
          "scopes under '" SCOPES_MORE "': too many names in a thread"},
         {f->reentered, "scope of a signal handler left out", "scopes of signal handlers left out"},
         {f->forgotten, "open span forgotten", "open spans forgotten"},
+        {f->uncounted, "count left out: too many counters", "counts left out: too many counters"},
         {f->bad, "record made no sense", "records made no sense"},
     };
     autobuf struct buf b = {0};
@@ -323,8 +336,10 @@ const struct scopes_facts *scopes_facts(struct scopes *s)
     const _Atomic uint64_t *params = s->rings.channel->params;
     s->facts.lost = rings_lost(&s->rings) - s->lost_before;
     s->facts.ringless = s->rings.channel->no_ring;
-    s->facts.abandoned = params[SCOPES_PARAM_ABANDONED];
-    s->facts.unbalanced = params[SCOPES_PARAM_UNBALANCED];
+    s->facts.abandoned = params[SCOPES_PARAM_ABANDONED] + rings_cut_off(&s->rings);
+    s->facts.unbalanced = params[SCOPES_PARAM_UNBALANCED] + scopes_half_open(s, false);
+    if (!s->opts.pid || s->opts.self) /* else the program goes on, and may end them yet */
+        s->facts.abandoned += scopes_half_open(s, true);
     s->facts.deep = params[SCOPES_PARAM_DEEP];
     s->facts.nameless = params[SCOPES_PARAM_NAMELESS];
     s->facts.reentered = params[SCOPES_PARAM_REENTERED];

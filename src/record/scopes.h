@@ -52,6 +52,7 @@ struct scopes_facts {
     uint64_t nameless;   /* scopes under SCOPES_MORE */
     uint64_t reentered;  /* scopes of signal handlers that came at a bad moment */
     uint64_t forgotten;  /* spans across threads: too many were open */
+    uint64_t uncounted;  /* counts and values of more names than are kept */
     uint64_t bad;        /* records that make no sense */
 };
 

@@ -51,6 +51,11 @@ struct scopes_half {
     uint8_t state; /* 0 free, 1 begun, 2 ended before it was begun */
 };
 
+struct scopes_value {
+    int64_t value;
+    uint64_t ticks;
+};
+
 /* A counter or gauge: what it is now, and what the profile says. */
 struct scopes_counter {
     struct str_id name;
@@ -59,6 +64,8 @@ struct scopes_counter {
     uint64_t ticks; /* of a gauge's last value */
     int64_t value;
     int index; /* in the profile */
+    bool ranged;
+    struct scopes_value low, high; /* of a gauge since the last point; RANGED: there is one */
 };
 
 /* A path that may be asked for when its thread is gone. */
@@ -101,6 +108,9 @@ void scopes_take(struct scopes *s, struct scopes_ring *ring, const struct record
 /* A path of a ring is known from now on, as PATH says: scopes_labels.c. */
 void scopes_keep(struct scopes *s, const struct scopes_place *place, const struct scopes_path *path,
                  uint32_t parent, bool has_name);
+
+/* Spans across threads of which only one end came. */
+uint64_t scopes_half_open(const struct scopes *s, bool begun);
 
 /* Write the values of counters that have changed. */
 void scopes_write_points(struct scopes *s, uint64_t now_ns);

@@ -17,11 +17,14 @@ static struct scopes_path *path_find(struct scopes_ring *ring, uint32_t i)
     return i < ring->paths.n && ring->paths.at[i].depth ? &ring->paths.at[i] : NULL;
 }
 
-/* The same for what has a place among the levels. */
-static struct scopes_path *path_find_scope(struct scopes_ring *ring, uint32_t i)
+/* The same for what has a place among the levels, and which: those of SCOPES_MORE say it. */
+static struct scopes_path *path_find_scope(struct scopes_ring *ring, uint32_t own,
+                                           uint32_t *ret_depth)
 {
-    struct scopes_path *path = path_find(ring, i);
-    return path && path->depth <= SCOPES_DEPTH_MAX ? path : NULL;
+    struct scopes_path *path = path_find(ring, own & ((1u << SCOPES_OWN_DEPTH) - 1));
+    uint32_t said = own >> SCOPES_OWN_DEPTH;
+    *ret_depth = path && !said ? path->depth : said;
+    return path && *ret_depth <= SCOPES_DEPTH_MAX ? path : NULL;
 }
 
 /* A number is given once. HAS_NAME: it is no function's address. */
@@ -128,9 +131,10 @@ static void scopes_add_attr(struct scopes *s, struct attrs_id *set, struct str_i
 
 static void take_attrs(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
-    const struct scopes_path *path = path_find_scope(ring, rec->own);
-    bool more = path && ring->levels[path->depth].attrs_start == rec->payload[0];
-    struct attrs_id set = more ? ring->levels[path->depth].attrs : (struct attrs_id){0};
+    uint32_t depth;
+    const struct scopes_path *path = path_find_scope(ring, rec->own, &depth);
+    bool more = path && ring->levels[depth].attrs_start == rec->payload[0];
+    struct attrs_id set = more ? ring->levels[depth].attrs : (struct attrs_id){0};
     const uint64_t *at = rec->payload + 1, *end = rec->payload + rec->words - 1;
     for (int n = 0; at + 1 <= end; n++) {
         const struct scopes_path *key = path_find(ring, (uint32_t)at[0]);
@@ -148,8 +152,8 @@ static void take_attrs(struct scopes *s, struct scopes_ring *ring, const struct 
         s->facts.bad++;
         return;
     }
-    ring->levels[path->depth].attrs_start = rec->payload[0];
-    ring->levels[path->depth].attrs = set;
+    ring->levels[depth].attrs_start = rec->payload[0];
+    ring->levels[depth].attrs = set;
 }
 
 /* --- ids, for a collector --- */
@@ -253,12 +257,13 @@ static uint64_t take_self(struct scopes_ring *ring, uint32_t depth, uint64_t tic
 
 static void take_heap(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
-    const struct scopes_path *path = path_find_scope(ring, rec->own);
+    uint32_t depth;
+    const struct scopes_path *path = path_find_scope(ring, rec->own, &depth);
     if (!path || (rec->payload[0] | rec->payload[1]) > (uint64_t)INT64_MAX >> 20) {
         s->facts.bad++;
         return;
     }
-    ring->levels[path->depth].told = (struct scopes_blocks){rec->payload[0], rec->payload[1]};
+    ring->levels[depth].told = (struct scopes_blocks){rec->payload[0], rec->payload[1]};
 }
 
 /* Blocks of the span itself, without those of the scopes inside, which have come before. */
@@ -275,18 +280,19 @@ static struct scopes_blocks take_self_blocks(struct scopes_ring *ring, uint32_t 
 
 static void take_span(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
-    const struct scopes_path *path = path_find_scope(ring, rec->own);
+    uint32_t depth;
+    const struct scopes_path *path = path_find_scope(ring, rec->own, &depth);
     uint64_t start = rec->payload[0], length = rec->payload[1];
     if (!path || length > (uint64_t)INT64_MAX / 4) {
         s->facts.bad++;
         return;
     }
     uint64_t length_ns = ticks_length_ns(&s->ticks, length);
-    uint64_t self_ns = ticks_length_ns(&s->ticks, take_self(ring, path->depth, length));
-    struct scopes_blocks own = take_self_blocks(ring, path->depth);
+    uint64_t self_ns = ticks_length_ns(&s->ticks, take_self(ring, depth, length));
+    struct scopes_blocks own = take_self_blocks(ring, depth);
     int64_t values[] = {1, (int64_t)(self_ns < length_ns ? self_ns : length_ns),
                         (int64_t)own.blocks, (int64_t)own.bytes};
-    struct scopes_level *level = &ring->levels[path->depth];
+    struct scopes_level *level = &ring->levels[depth];
     bool with = rec->kind == SCOPES_SPAN_WITH && level->attrs_start == start;
     struct row row = {.stack = path->stack,
                       .thread = ring->thread,
@@ -297,7 +303,7 @@ static void take_span(struct scopes *s, struct scopes_ring *ring, const struct r
                       .values = values};
     scopes_add_span(s, path->name, &row);
     if (s->opts.send)
-        scopes_send(s, ring, path->depth, path->name, &row);
+        scopes_send(s, ring, depth, path->name, &row);
     level->span_id = level->attrs_start = 0;
     level->attrs = (struct attrs_id){0};
 }
@@ -398,6 +404,14 @@ static void take_half(struct scopes *s, struct scopes_ring *ring, const struct r
     h->ticks = ticks;
 }
 
+uint64_t scopes_half_open(const struct scopes *s, bool begun)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; s->halves && i < SCOPES_HALVES; i++)
+        n += s->halves[i].state == (begun ? 1 : 2);
+    return n;
+}
+
 /* --- counters --- */
 
 static struct scopes_counter *counter_get(struct scopes *s, struct scopes_ring *ring,
@@ -423,6 +437,15 @@ static struct scopes_counter *counter_get(struct scopes *s, struct scopes_ring *
     return &s->counters.at[i];
 }
 
+/* What a gauge was between two points must not be lost, as its minimum and maximum are shown. */
+static void gauge_note(struct scopes_counter *c, int64_t value, uint64_t ticks)
+{
+    struct scopes_value is = {value, ticks};
+    c->low = !c->ranged || value < c->low.value ? is : c->low;
+    c->high = !c->ranged || value > c->high.value ? is : c->high;
+    c->ranged = true;
+}
+
 static void scopes_take_number(struct scopes *s, struct scopes_ring *ring, const struct record *rec)
 {
     bool is_gauge = rec->kind == SCOPES_GAUGE;
@@ -430,10 +453,12 @@ static void scopes_take_number(struct scopes *s, struct scopes_ring *ring, const
     struct scopes_counter *c = path ? counter_get(s, ring, path, is_gauge) : NULL;
     int64_t value = (int64_t)rec->payload[1], sum;
     if (!c) {
-        s->facts.bad++;
+        *(path ? &s->facts.uncounted : &s->facts.bad) += 1;
         return;
     }
     s->facts.counts++;
+    if (is_gauge)
+        gauge_note(c, value, rec->payload[0]);
     if (is_gauge && rec->payload[0] < c->ticks)
         return; /* another thread's is newer */
     if (!is_gauge && __builtin_add_overflow(c->value, value, &sum)) {
@@ -445,10 +470,33 @@ static void scopes_take_number(struct scopes *s, struct scopes_ring *ring, const
     c->changed = true;
 }
 
+/* Points are in order: not before the last one, not after NOW_NS. */
+static void gauge_write_point(struct scopes *s, const struct scopes_counter *c,
+                              const struct scopes_value *v, uint64_t now_ns)
+{
+    const struct counter *to = &s->opts.profile->counters.at[c->index];
+    const struct counter_point *last = to->points.n ? &to->points.at[to->points.n - 1] : NULL;
+    uint64_t ns = ticks_ns(&s->ticks, v->ticks);
+    if (v->value == c->value || (last && v->value == last->value))
+        return;
+    ns = last && ns < last->time_ns ? last->time_ns : ns;
+    profile_add_point(s->opts.profile, c->index, ns < now_ns ? ns : now_ns, v->value);
+}
+
+static void gauge_write_range(struct scopes *s, struct scopes_counter *c, uint64_t now_ns)
+{
+    bool low_first = c->low.ticks < c->high.ticks;
+    gauge_write_point(s, c, low_first ? &c->low : &c->high, now_ns);
+    gauge_write_point(s, c, low_first ? &c->high : &c->low, now_ns);
+    c->ranged = false;
+}
+
 void scopes_write_points(struct scopes *s, uint64_t now_ns)
 {
     for (size_t i = 0; i < s->counters.n; i++) {
         struct scopes_counter *c = &s->counters.at[i];
+        if (c->ranged && c->index >= 0)
+            gauge_write_range(s, c, now_ns);
         if (c->changed && c->index >= 0)
             profile_add_point(s->opts.profile, c->index, now_ns, c->value);
         c->changed = false;

@@ -18,6 +18,20 @@ static char *archive_home(const struct conf *c)
     return path_folder(*store ? store : ".kelvin/history.db");
 }
 
+int archive_check_home(const char *home, struct err *err)
+{
+    static const char *const parts[] = {"", "/archive", "/baselines", "/variants"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        autofree char *folder = mem_printf("%s%s", home, parts[i]);
+        if (path_is_planted(folder))
+            return err_set(err, EXIT_ERROR,
+                           "another user put '%s' into a shared folder; remove it, or set "
+                           "history.store to a path elsewhere",
+                           folder);
+    }
+    return 0;
+}
+
 /* --- names of folders --- */
 
 enum { COMMIT_DIGITS = 12, NAMES_MAX = 100000 };
@@ -134,6 +148,7 @@ static size_t forget_old(const char *archive, const struct archive_limits *most)
         folder_remove(path);
     }
     entries_done(&e);
+    folder_sweep(archive, NULL);
     return too_large;
 }
 
@@ -146,7 +161,9 @@ int archive_add(const struct suite *s, const char *folder, const struct archive_
         return 0;
     autofree char *home = archive_home(&s->conf), *archive = mem_printf("%s/archive", home);
     autofree char *path = new_entry(s, archive);
-    int rc = folder_make(archive, err);
+    int rc = archive_check_home(home, err);
+    if (rc == 0)
+        rc = folder_make(archive, err);
     if (rc == 0)
         rc = folder_open(&to, path, err);
     if (rc == 0)
@@ -234,12 +251,13 @@ static int find_only(const char *folder, const char *ref, char **ret, struct err
     size_t n = 0;
     *ret = NULL;
     for (struct dirent *it; d && (it = readdir(d));) {
-        if (!is_first(it->d_name))
+        autofree char *path = mem_printf("%s/%s", folder, it->d_name);
+        if (!is_first(it->d_name) || path_kind(path) != PATH_FILE)
             continue;
         buf_printf(&names, "%s@%s:%.*s", n++ ? ", " : "", ref, (int)strcspn(it->d_name, "."),
                    it->d_name);
         if (n == 1)
-            *ret = mem_printf("%s/%s", folder, it->d_name);
+            *ret = mem_strdup(path);
     }
     if (d)
         closedir(d);
@@ -290,6 +308,8 @@ int archive_find(const char *name, char **ret, struct err *err)
     *ret = NULL;
     if (colon)
         *colon = '\0';
+    if (archive_check_home(home, err) != 0)
+        return -1;
     folder = find_folder(home, ref, err);
     return folder ? find_file(folder, ref, colon ? colon + 1 : "", ret, err) : -1;
 }
@@ -321,9 +341,11 @@ static int archive_add_step(const char *archive, const char *entry, const char *
 int archive_steps(const char *workload, struct archive_steps *ret, struct err *err)
 {
     autofree char *home = find_home(), *archive = mem_printf("%s/archive", home);
-    struct entries e = archive_list(archive);
     struct err last = {0};
     *ret = (struct archive_steps){0};
+    if (archive_check_home(home, err) != 0)
+        return -1;
+    struct entries e = archive_list(archive);
     for (size_t i = 0; i < e.at.n; i++)
         archive_add_step(archive, e.at.at[i], workload, ret, &last);
     size_t n = e.at.n;

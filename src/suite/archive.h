@@ -22,6 +22,12 @@ struct archive_limits {
 };
 
 /*
+ * Refuse HOME, the folder of the history, its archive, baselines and variants where another user
+ * put them into a shared folder: programs kept there are run, and recordings written there.
+ */
+int archive_check_home(const char *home, struct err *err);
+
+/*
  * Keep the recordings of S, which lie in FOLDER, and forget all but the newest runs within MOST:
  * the newest of all stays. RET_TOO_LARGE: how many went because of their size, not of their number.
  */

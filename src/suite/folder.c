@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define MARK ".kelvin-published"
 
@@ -47,9 +48,16 @@ static DIR *open_to_remove(int above, const char *name)
     return d;
 }
 
+static bool stays_for_now(const char *name, int depth)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+           (depth == 0 && strcmp(name, MARK) == 0);
+}
+
 /*
  * By descriptors, not by names: in a folder that another user owns, a name may become a link to
- * elsewhere between two looks at it.
+ * elsewhere between two looks at it. The mark goes last: by it the next run knows what to remove
+ * when this one is killed on the way.
  */
 static void remove_below(int above, const char *name, int depth)
 {
@@ -57,8 +65,10 @@ static void remove_below(int above, const char *name, int depth)
         return;
     DIR *d = open_to_remove(above, name);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+        if (!stays_for_now(e->d_name, depth))
             remove_below(dirfd(d), e->d_name, depth + 1);
+    if (d && depth == 0)
+        unlinkat(dirfd(d), MARK, 0);
     if (d)
         closedir(d);
     unlinkat(above, name, AT_REMOVEDIR);
@@ -113,6 +123,14 @@ static int check_target(const char *path, struct err *err)
 
 /* --- what was left behind --- */
 
+/* Nothing is in it for so long, not even a mark: no run is about to write one. */
+static bool is_old(const char *folder)
+{
+    enum { OLD_S = 60 };
+    struct stat st;
+    return lstat(folder, &st) == 0 && st.st_mtime + OLD_S < time(NULL);
+}
+
 /* What a run that was killed left: nobody holds its lock. */
 static void remove_if_stale(const char *staging)
 {
@@ -120,14 +138,23 @@ static void remove_if_stale(const char *staging)
     autoclose int fd = path_open_file(mark, O_NOFOLLOW, NULL);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
         remove_tree(staging);
+    else if (fd < 0 && is_old(staging))
+        rmdir(staging); /* only where it is empty */
 }
 
-static void remove_stale(const char *parent, const char *name)
+/* ".perf.new-Xy12ab" of "perf", or of any folder where NAME is NULL. */
+static bool is_staging(const char *entry, const char *name)
 {
-    autofree char *prefix = mem_printf(".%s.new-", name);
+    autofree char *prefix = name ? mem_printf(".%s.new-", name) : NULL;
+    return prefix ? text_starts(text_of(entry), prefix)
+                  : *entry == '.' && strstr(entry, ".new-") != NULL;
+}
+
+void folder_sweep(const char *parent, const char *name)
+{
     DIR *d = opendir(parent);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (text_starts(text_of(e->d_name), prefix)) {
+        if (is_staging(e->d_name, name)) {
             autofree char *path = mem_printf("%s/%s", parent, e->d_name);
             remove_if_stale(path);
         }
@@ -156,7 +183,7 @@ int folder_open(struct folder *f, const char *path, struct err *err)
         return -1;
     autofree char *parent = NULL, *name = NULL;
     folder_split(f->path, &parent, &name);
-    remove_stale(parent, name);
+    folder_sweep(parent, name);
     f->staging = mem_printf("%s/.%s.new-XXXXXX", parent, name);
     if (!mkdtemp(f->staging)) {
         int e = errno;
@@ -235,8 +262,9 @@ int folder_copy_file(const char *from, const char *to, struct err *err)
     autofree char *temp = mem_printf("%s.new", to);
     autofclose FILE *in = fopen(from, "re"), *out = fopen(temp, "we");
     char chunk[65536];
+    struct stat st;
     size_t n;
-    if (!in || !out)
+    if (!in || !out || fstat(fileno(in), &st) != 0 || fchmod(fileno(out), st.st_mode & 0777) != 0)
         return err_set_errno(err, errno, "cannot copy '%s' to '%s'", from, to);
     while ((n = fread(chunk, 1, sizeof chunk, in)) > 0)
         if (fwrite(chunk, 1, n, out) != n)

@@ -27,10 +27,13 @@ int folder_commit(struct folder *f, struct err *err);
 /* Remove PATH, if it is a folder that was made by us. */
 void folder_remove(const char *path);
 
+/* Remove what killed runs left in PARENT for the folder NAME; NULL = for any. */
+void folder_sweep(const char *parent, const char *name);
+
 /* Make PATH and the folders above it that are missing. */
 int folder_make(const char *path, struct err *err);
 
-/* Copy what is in FROM. TO is replaced whole or not at all. */
+/* Copy what is in FROM, with its mode. TO is replaced whole or not at all. */
 int folder_copy_file(const char *from, const char *to, struct err *err);
 
 /* Forget it: the target stays as it was. Harmless after a commit. */

@@ -55,7 +55,8 @@ static int by_vectors(const void *a, const void *b)
     uint64_t m = vector_weight(&x->mix), n = vector_weight(&y->mix);
     if (m != n)
         return m > n ? -1 : 1;
-    return strcmp(x->name, y->name);
+    int order = x->name == y->name ? 0 : strcmp(x->name, y->name);
+    return order ? order : x->start < y->start ? -1 : x->start > y->start;
 }
 
 int hotcode_read_binary(struct hotcode *h, const char *path, struct err *err)

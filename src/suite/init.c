@@ -86,6 +86,9 @@ static const char head[] =
     "# Every key can be overridden by an environment variable (KELVIN_BUILD_COMMAND) or an option\n"
     "# (--set build.command=make); 'kelvin run --explain' shows what counts.\n"; /* command line */
 
+/* Stands where the command of a workload is not known. */
+static const char example[] = "./program --argument";
+
 /* What was found for a key; NULL = nothing. */
 static const char *found_for(const struct init_found *f, const struct conf_key *k)
 {
@@ -99,7 +102,7 @@ static const char *found_for(const struct init_found *f, const struct conf_key *
     }
     if (strcmp(k->section, "workload") == 0) {
         if (strcmp(k->key, "command") == 0)
-            return *f->program ? f->program : "./program --argument";
+            return *f->program ? f->program : example;
         if (strcmp(k->key, "collect") == 0)
             return "cpu bench";
     }
@@ -138,4 +141,17 @@ void init_print(FILE *out, const struct init_found *f)
         section = k->section;
         print_key(out, f, k);
     }
+}
+
+int init_check_filled(const struct conf *c, const char *workload, struct err *err)
+{
+    struct conf_value v = conf_find(c, workload, "workload.command");
+    bool built = *conf_text(c, "", "build.command");
+    if (!v.text || strcmp(v.text, example) != 0)
+        return 0;
+    return err_set(err, EXIT_ERROR,
+                   "%s: '%s' is only an example: put the program to measure, with its arguments, "
+                   "behind 'command =' of [workload %s]%s",
+                   v.origin, example, workload,
+                   built ? "" : ", and what builds it behind 'command =' of [build], if anything");
 }

@@ -5,7 +5,11 @@
  * found becomes lines; every other key stands there as a comment with what it means.
  */
 #pragma once
+#include "base/err.h"
+
 #include <stdio.h>
+
+struct conf;
 
 struct init_found {
     const char *build;   /* the command; NULL = nothing known */
@@ -18,3 +22,6 @@ struct init_found {
 void init_look(struct init_found *f);
 
 void init_print(FILE *out, const struct init_found *f);
+
+/* Fails where the command of WORKLOAD is still the example that init_print() wrote. */
+int init_check_filled(const struct conf *c, const char *workload, struct err *err);

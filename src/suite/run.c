@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/opt.h"
 #include "base/signals.h"
+#include "suite/init.h"
 #include "suite/run_inner.h"
 
 #include <libgen.h>
@@ -77,8 +78,11 @@ static int build_workloads(struct run *r, const struct run_names *names, struct 
     if (check_names(&s->conf, names, err) != 0)
         return -1;
     for (size_t i = 0; i < s->conf.names[CONF_WORKLOADS].at.n; i++) {
-        if (!is_wanted(names, s->conf.names[CONF_WORKLOADS].at.at[i]))
+        const char *name = s->conf.names[CONF_WORKLOADS].at.at[i];
+        if (!is_wanted(names, name))
             continue;
+        if (init_check_filled(&s->conf, name, err) != 0)
+            return -1;
         struct suite_result *w = vec_push(&s->results);
         *w = (struct suite_result){0};
         if (workload_build(&w->workload, &s->conf, i, err) != 0)

@@ -2,6 +2,7 @@
 #include "base/path.h"
 #include "source/import.h"
 #include "store/store.h"
+#include "suite/archive.h"
 #include "suite/run_inner.h"
 
 #include <ctype.h>
@@ -27,6 +28,9 @@ static int check_name(const char *name, struct err *err)
 
 int run_check_baselines(const struct run *r, struct err *err)
 {
+    autofree char *home = path_folder(conf_text(&r->suite.conf, "", "history.store"));
+    if (archive_check_home(home, err) != 0)
+        return -1;
     if (r->opts.against && check_name(r->opts.against, err) != 0)
         return -1;
     return r->opts.save ? check_name(r->opts.save, err) : 0;
@@ -67,14 +71,14 @@ static void load_recordings(struct run *r, struct suite_result *w, const char *f
     autofree char *cache = mem_printf("%s/%s.cachegrind", folder, w->workload.name);
     struct selection all;
     autofree char *heap = mem_printf("%s/%s.heap.kelvin", folder, w->workload.name);
-    if (access(cache, R_OK) == 0)
+    if (path_kind(cache) == PATH_FILE)
         w->before_cache = load_before(r, cache, &all);
-    if (access(heap, R_OK) == 0)
+    if (path_kind(heap) == PATH_FILE)
         w->heap_before.profile = load_before(r, heap, &w->heap_before.selection);
     for (int i = 0;; i++) {
         autofree char *path = i ? mem_printf("%s/%s.%d.kelvin", folder, w->workload.name, i + 1)
                                 : mem_printf("%s/%s.kelvin", folder, w->workload.name);
-        if (access(path, R_OK) != 0)
+        if (path_kind(path) != PATH_FILE)
             return;
         struct profile *p = load_before(r, path, &all);
         if (p)

@@ -389,8 +389,8 @@ static int record_workload(struct run *r, struct suite_result *w, struct err *er
     take_turns(r, w, &turns);
     if (w->recordings.n) {
         note_cpu_time(&r->suite.series, w, "recorded", w->recordings.at, w->recordings.n);
-        run_say(r, "%s: %lld samples", w->workload.name,
-                (long long)w->recordings.at[0].selection.n_samples);
+        long long n = (long long)w->recordings.at[0].selection.n_samples;
+        run_say(r, "%s: %lld sample%s", w->workload.name, n, n == 1 ? "" : "s");
     }
     if (w->failure)
         run_say(r, "%s: FAILED, it %s\n%s", w->workload.name, w->failure,

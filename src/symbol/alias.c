@@ -86,7 +86,10 @@ static void take_better(struct aliases *a, const struct elfsyms *s, const struct
     if (low == a->by_start.n)
         return;
     struct alias *at = &a->list.at[a->by_start.at[low]];
-    if (at->start == symbol->start && (!at->best.name || elfsyms_compare(s, symbol, &at->best) < 0))
+    if (at->start != symbol->start)
+        return;
+    elfsyms_weigh(s, &at->best);
+    if (!at->best.name || elfsyms_compare(s, symbol, &at->best) < 0)
         at->best = *symbol;
 }
 

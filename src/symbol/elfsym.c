@@ -87,10 +87,17 @@ static const char *whole_name(const struct elfsyms *s, const struct elfsym *symb
     return name ? name : "";
 }
 
+/* Up to the version, or as much as counts. */
+static struct text plain_name(const char *name)
+{
+    size_t n = strnlen(name, ELFSYM_NAME_MAX);
+    const char *version = memchr(name, '@', n);
+    return (struct text){name, version ? (size_t)(version - name) : n};
+}
+
 struct text elfsyms_name(const struct elfsyms *s, const struct elfsym *symbol)
 {
-    const char *name = whole_name(s, symbol);
-    return (struct text){name, strcspn(name, "@")};
+    return plain_name(whole_name(s, symbol));
 }
 
 /* Mapping symbols of ARM ("$x") and assembler labels are no names. */
@@ -100,39 +107,70 @@ static bool is_label(const char *name)
 }
 
 /* How bad a name is, before names are compared as text. */
-static unsigned flaws_of(const char *name, struct text plain)
+static unsigned flaws_of(struct text plain)
 {
-    const char *version = strchr(name, '@');
-    unsigned flaws = version && version[1] != '@' ? 4 : 0; /* of an older version */
-    flaws += clone_plain(plain).n < plain.n ? 2 : 0;       /* "parse.localalias" */
+    const char *version = plain.at + plain.n; /* "@OLD", "@@NEW", nothing, or cut off */
+    unsigned flaws = version[0] == '@' && version[1] != '@' ? 4 : 0; /* of an older version */
+    flaws += clone_plain(plain).n < plain.n ? 2 : 0;                 /* "parse.localalias" */
     return flaws + (text_starts(plain, "__GI_") || text_starts(plain, "__EI_")); /* glibc's own */
+}
+
+void elfsyms_weigh(const struct elfsyms *s, struct elfsym *symbol)
+{
+    if (symbol->weighed)
+        return;
+    struct text plain = elfsyms_name(s, symbol);
+    symbol->label = is_label(plain.at);
+    symbol->flaws = (uint8_t)flaws_of(plain);
+    while (symbol->lead < plain.n && plain.at[symbol->lead] == '_')
+        symbol->lead++;
+    symbol->plain_n = (uint32_t)plain.n;
+    symbol->weighed = true;
+}
+
+static int compare_weighed(const struct elfsyms *s, const struct elfsym *a, const struct elfsym *b)
+{
+    if (a->label != b->label)
+        return a->label - b->label;
+    if (a->rank != b->rank)
+        return a->rank - b->rank;
+    if (a->flaws != b->flaws)
+        return a->flaws < b->flaws ? -1 : 1;
+    if (a->lead != b->lead)
+        return a->lead < b->lead ? -1 : 1;
+    bool shorter_first = a->rank < ELFSYM_LOCAL;
+    if (a->plain_n != b->plain_n)
+        return (a->plain_n < b->plain_n) == shorter_first ? -1 : 1;
+    if (a->table == b->table && a->name == b->name)
+        return 0;
+    return strncmp(whole_name(s, a), whole_name(s, b), ELFSYM_COMPARED_MAX);
 }
 
 int elfsyms_compare(const struct elfsyms *s, const struct elfsym *a, const struct elfsym *b)
 {
-    const char *x = whole_name(s, a), *y = whole_name(s, b);
-    struct text p = elfsyms_name(s, a), q = elfsyms_name(s, b);
-    if (is_label(x) != is_label(y))
-        return is_label(x) - is_label(y);
-    if (a->rank != b->rank)
-        return a->rank - b->rank;
-    unsigned f = flaws_of(x, p), g = flaws_of(y, q);
-    if (f != g)
-        return f < g ? -1 : 1;
-    size_t m = strspn(x, "_"), n = strspn(y, "_");
-    if (m != n)
-        return m < n ? -1 : 1;
-    bool shorter_first = a->rank < ELFSYM_LOCAL;
-    if (p.n != q.n)
-        return (p.n < q.n) == shorter_first ? -1 : 1;
-    return strcmp(x, y);
+    struct elfsym x = *a, y = *b;
+    elfsyms_weigh(s, &x);
+    elfsyms_weigh(s, &y);
+    return compare_weighed(s, &x, &y);
+}
+
+/* Names that go into a profile: of very long ones only so many bytes in all, then their fronts. */
+static struct text within_budget(struct lookup *l, struct text name)
+{
+    enum { LONG = 1024, MOST_BYTES = 64 << 20 };
+    if (name.n <= LONG)
+        return name;
+    if (l->long_names_bytes > MOST_BYTES)
+        return (struct text){name.at, LONG};
+    l->long_names_bytes += name.n;
+    return name;
 }
 
 struct function elfsyms_describe(const struct elfsyms *s, struct lookup *l,
                                  const struct elfsym *symbol)
 {
-    struct text name = elfsyms_name(s, symbol);
-    if (is_label(whole_name(s, symbol)) || !name.n)
+    struct text name = within_budget(l, elfsyms_name(s, symbol));
+    if (!name.n || is_label(name.at))
         return (struct function){0};
     autofree char *own = mem_strndup(name.at, name.n);
     return lookup_describe(l, own);
@@ -155,8 +193,10 @@ static void find_sized(const struct elfsyms *s, struct cover *free_pcs, bool pub
     for (int t = 0; t < s->n; t++)
         for (size_t i = 0; i < s->tables[t].n; i++)
             if (elfsyms_get(s, t, i, &symbol) && symbol.size && is_public(&symbol) == public &&
-                cover_first(free_pcs, symbol.start, symbol.start + symbol.size) < free_pcs->n)
+                cover_first(free_pcs, symbol.start, symbol.start + symbol.size) < free_pcs->n) {
+                elfsyms_weigh(s, &symbol);
                 *vec_push(ret) = symbol;
+            }
 }
 
 /* .dynsym first; then, where symbols lie inside of each other, the one that starts last. */
@@ -227,6 +267,8 @@ static void find_nearest(const struct elfsyms *s, int table, struct lookup *l,
         size_t i = lookup_lower_bound(l->pcs, l->n, symbol.start);
         if (i == l->n || (nearest[i].name && nearest[i].start > symbol.start))
             continue;
+        if (nearest[i].name && nearest[i].start == symbol.start)
+            elfsyms_weigh(s, &nearest[i]);
         if (!nearest[i].name || nearest[i].start < symbol.start ||
             elfsyms_compare(s, &symbol, &nearest[i]) < 0)
             nearest[i] = symbol;

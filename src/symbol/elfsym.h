@@ -39,6 +39,15 @@ struct elfsym {
     uint32_t name; /* offset in the table's strings */
     uint16_t section;
     uint8_t table, rank;
+    /* By elfsyms_weigh(): what names are compared by. Many symbols may share a very long name. */
+    bool weighed, label;
+    uint8_t flaws;          /* how bad it is: of an old version, a part of a function ... */
+    uint32_t lead, plain_n; /* underscores in front; bytes without the version */
+};
+
+enum {
+    ELFSYM_NAME_MAX = 8192,    /* bytes of a name that count; the rest is cut off */
+    ELFSYM_COMPARED_MAX = 4096 /* bytes by which names of one length are put into order */
 };
 
 struct elfsym_table {
@@ -66,6 +75,9 @@ bool elfsyms_get(const struct elfsyms *s, int table, size_t i, struct elfsym *re
 
 /* A symbol's name without its version. */
 struct text elfsyms_name(const struct elfsyms *s, const struct elfsym *symbol);
+
+/* Look at the name once, before it is compared with many others. Harmless when done already. */
+void elfsyms_weigh(const struct elfsyms *s, struct elfsym *symbol);
 
 /* Negative where A is the better name for the same address. */
 int elfsyms_compare(const struct elfsyms *s, const struct elfsym *a, const struct elfsym *b);

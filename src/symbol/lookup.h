@@ -21,6 +21,7 @@ struct lookup {
     size_t n;
     struct found *found; /* one for each address */
     VEC(struct line) lines;
+    size_t long_names_bytes; /* of symbols with very long names that were described */
 };
 
 /* The addresses are the caller's and must stay. */

@@ -99,6 +99,7 @@ void counters_add(struct document *d, const struct profile *p, double seconds)
                                                      {"counter", .wide = true}};
     if (!counters_any(p))
         return;
+    bool rates = false;
     document_heading(d, "Counters and gauges");
     document_table(d, columns, 5);
     for (size_t i = 0; i < p->counters.n; i++) {
@@ -111,5 +112,8 @@ void counters_add(struct document *d, const struct profile *p, double seconds)
         counter_cell(d, !r.is_count, r.max);
         counter_cell_rate(d, r.per_second);
         document_cell(d, profile_str(p, c->name), 0);
+        rates |= !isnan(r.per_second);
     }
+    if (rates)
+        document_text(d, "Per second: from the start of the first span to the end of the last.");
 }

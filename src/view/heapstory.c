@@ -126,6 +126,12 @@ static void add_odd_frees(struct document *d, const struct heapstory *s)
                       unknown);
     if (missed)
         document_text(d, "Blocks handed out again though no free was seen: %s.", missed);
+    const char *vague_s = meta_find(&s->profile->meta, META_HEAP_VAGUE_S);
+    if (vague_s)
+        document_text(d,
+                      "Times may be off by up to %s s: the recorder got no CPU for that long. "
+                      "Counts and sizes are not affected.",
+                      vague_s);
 }
 
 /* What a process did before somebody looked is not known. */

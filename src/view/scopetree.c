@@ -34,7 +34,7 @@ static void cell_ns(struct document *d, double ns, double heat)
 
 bool scopetree_shows(const struct scope_sum *s, double q)
 {
-    return q <= 0.5 || (double)s->calls * (1 - q) >= 1;
+    return q <= 0.5 || scope_sum_has_quantile(s, q);
 }
 
 static void cell_quantile(struct document *d, const struct scope_sum *s, double q)
@@ -45,9 +45,24 @@ static void cell_quantile(struct document *d, const struct scope_sum *s, double 
         cell_ns(d, (double)scope_sum_quantile_ns(s, q), 0);
 }
 
+/* A scope of which only those inside have ended. */
+static void cells_of_no_span(struct document *d, const struct scopetree *t)
+{
+    enum { TIMES = 10 };
+    document_cell(d, text_of("0"), 0);
+    for (int i = 0; i < TIMES; i++)
+        document_cell(d, text_of("-"), 0);
+    for (int i = 0; i < 2; i++)
+        document_cell(d, text_of(t->has_blocks ? "-" : ""), 0);
+}
+
 static void cells_of_sum(struct document *d, const struct scopetree *t, const struct scope_sum *s)
 {
     char n[UNITS_MAX];
+    if (!s->calls) {
+        cells_of_no_span(d, t);
+        return;
+    }
     double whole = t->end_ns > t->start_ns ? (double)(t->end_ns - t->start_ns) : 1;
     double share = (double)s->total_ns / whole;
     document_cell(d, text_of(units_count(n, s->calls)), 0);
@@ -174,7 +189,7 @@ static void scopetree_fill(struct document *d, const struct scopetree_view *v, b
     }
     scopetree_add_slowest(d, v);
     scopetree_add_cpu(d, v);
-    counters_add(d, v->tree->selection->profile, scopetree_seconds(v->tree));
+    counters_add(d, v->tree->selection->profile, scopetree_rate_seconds(v->tree));
     document_text(d,
                   "Total: all spans of a scope. Self: without the scopes inside. Quantiles are "
                   "good to 1%%; one that needs more spans than there are is left out.%s",

@@ -8,10 +8,18 @@
 #include "view/document.h"
 #include "view/scopetree.h"
 
+#include <math.h>
+
 /* From the first span's start to the last one's end. */
 static inline double scopetree_seconds(const struct scopetree *t)
 {
     return (double)(t->end_ns - t->start_ns) / 1e9;
+}
+
+/* What counters are divided by; NaN where only some spans were selected, as counters are whole. */
+static inline double scopetree_rate_seconds(const struct scopetree *t)
+{
+    return t->selection->words ? NAN : scopetree_seconds(t);
 }
 
 /* A quantile that so few spans say nothing about is not shown. */

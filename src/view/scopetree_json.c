@@ -120,7 +120,7 @@ void scopetree_print_json(FILE *out, const struct scopetree_view *v)
     scopetree_put_slowest(&j, v);
     scopetree_put_cpu(&j, v);
     scopetree_put_insights(&j, v);
-    counters_json(&j, p, scopetree_seconds(t));
+    counters_json(&j, p, scopetree_rate_seconds(t));
     json_close(&j, '}');
     putc('\n', out);
     scope_quantiles_free(known);

@@ -117,6 +117,15 @@ static bool chunk_unpack(struct chunk_reader *r, struct text stored, size_t raw_
     return !ZSTD_isError(n) && n == raw_bytes;
 }
 
+/* A small file that unpacks to gigabytes was made to do so; recordings pack to a tenth or so. */
+static bool chunks_are_bomb(struct chunk_reader *r, uint64_t stored, uint64_t raw)
+{
+    enum { FREE_BYTES = 32 << 20 };
+    r->stored_bytes += CHUNK_HEAD_BYTES + stored;
+    r->raw_bytes += raw;
+    return r->raw_bytes > FREE_BYTES && r->raw_bytes / READER_UNPACKED_TIMES > r->stored_bytes;
+}
+
 enum chunk_status chunk_read(struct chunk_reader *r, struct chunk *ret)
 {
     r->start = reader_offset(r->in);
@@ -141,6 +150,8 @@ enum chunk_status chunk_read(struct chunk_reader *r, struct chunk *ret)
     ret->payload = (struct text){all.at + CHUNK_HEAD_BYTES, stored};
     if (flags & ~(uint64_t)CHUNK_PACKED)
         return chunk_damaged(r, "it needs a newer kelvin");
+    if (chunks_are_bomb(r, stored, raw))
+        return chunk_damaged(r, "the file unpacks to far more than any recording does");
     if (flags & CHUNK_PACKED ? !chunk_unpack(r, ret->payload, raw, &ret->payload) : raw != stored)
         return chunk_damaged(r, "it does not unpack");
     return CHUNK_OK;

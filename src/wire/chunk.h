@@ -66,7 +66,8 @@ struct chunk_reader {
     uint64_t chain;
     struct ZSTD_DCtx_s *unpack;
     struct buf unpacked;
-    uint64_t start; /* offset of the current chunk's first byte */
+    uint64_t stored_bytes, raw_bytes; /* of all chunks so far, packed and unpacked */
+    uint64_t start;                   /* offset of the current chunk's first byte */
     const char *why;
 };
 

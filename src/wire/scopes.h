@@ -67,6 +67,7 @@ enum {
     SCOPES_NAME_MAX = 512,   /* bytes; what is longer is cut */
     SCOPES_ATTRS_MAX = 4,
     SCOPES_TEXT_MAX = 256, /* bytes of an attribute's text */
+    SCOPES_OWN_DEPTH = 16, /* in `own`, from this bit on: how deep a scope of SCOPES_MORE is */
 };
 
 /* Rings of a channel for scopes, and how large: what a thread tells in a few milliseconds. */
@@ -82,5 +83,5 @@ enum { SCOPES_RINGS = 4096, SCOPES_RING_BYTES = 4 << 20 };
 /* Functions of programs built with -finstrument-functions: "all", or "only" and places in hex. */
 #define SCOPES_FUNCTIONS_ENV "KELVIN_FUNCTIONS"
 
-/* Scopes of a thread that has too many paths. */
+/* Scopes of a thread that has too many paths: the last number, which stands at the root. */
 #define SCOPES_MORE "[more scopes]"

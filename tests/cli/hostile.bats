@@ -160,3 +160,66 @@ PY
         fail "$(cat said.*)"
     [ -p pipe ]
 }
+
+# A program of N symbols that share the end of one long name, all at one address or each at its own.
+many_symbols() { # FILE N NAME-BYTES same|apart
+    python3 - "$@" <<'PY'
+import struct
+import sys
+path, n, length, how = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+base, names = 0x400000, b"\0" + b"A" * length + b"\0"
+text, at = b"\x90" * 4096, 0x1000
+symbols = b"\0" * 24 + b"".join(
+    struct.pack("<IBBHQQ", 1 + i % (length // 2), 0x12, 0, 1, base + at + (i % 4096 if how == "apart" else 0), 16) for i in range(n))
+sections = b"\0.text\0.symtab\0.strtab\0.shstrtab\0.note\0"
+note = struct.pack("<III", 4, 20, 3) + b"GNU\0" + b"\xab" * 20
+parts, offset = [], at
+for part in (text, note + b"\0" * 4, symbols, names, sections):
+    parts.append((offset, part))
+    offset += len(part)
+def section(name, kind, flags, where, i, link=0, info=0, size=0):
+    return struct.pack("<IIQQQQIIQQ", name, kind, flags, where, parts[i][0], len(parts[i][1]) - 4 * (i == 1), link, info, 4, size)
+headers = b"\0" * 64 + section(1, 1, 6, base + at, 0) + section(7, 2, 0, 0, 2, 3, 1, 24) + section(15, 3, 0, 0, 3) + section(23, 3, 0, 0, 4) + section(33, 7, 2, 0, 1)
+load = struct.pack("<IIQQQQQQ", 1, 5, 0, base, base, at + len(text), at + len(text), 4096)
+head = b"\x7fELF\2\1\1" + b"\0" * 9 + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, base + at, 64, offset, 0, 64, 56, 1, 64, 6, 4)
+with open(path, "wb") as f:
+    f.write((head + load).ljust(at, b"\0") + b"".join(part for _, part in parts) + headers)
+PY
+}
+
+# A profile as samply saves it, with an address in FILE.
+nameless() { # FILE
+    cat <<JSON
+{"meta": {"preprocessedProfileVersion": 49, "interval": 1, "startTime": 0, "symbolicated": false, "product": "app"},
+ "libs": [{"name": "app", "path": "$1", "debugName": "app", "debugPath": "$1", "breakpadId": "X", "codeId": "$(printf 'ab%.0s' {1..20})"}],
+ "threads": [{"name": "app", "pid": "1", "tid": 1, "samples": {"length": 1, "stack": [0], "time": [0]},
+  "stackTable": {"length": 1, "prefix": [null], "frame": [0]}, "frameTable": {"length": 1, "address": [4104], "func": [0], "line": [null]},
+  "funcTable": {"length": 1, "name": [0], "resource": [0]}, "resourceTable": {"length": 1, "lib": [0], "name": [1], "type": [1]},
+  "stringArray": ["0x1008", "app"]}]}
+JSON
+}
+
+# Seconds of CPU time that kelvin takes, and megabytes.
+cost() { # OPTION...
+    python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)' "$KELVIN" "$@"
+}
+
+@test "many symbols that share one long name cost no more than a few times what short names cost" {
+    local how
+    for how in same apart; do
+        many_symbols long 200000 100000 $how
+        many_symbols short 200000 10 $how
+        nameless "$PWD/long" >long.json
+        nameless "$PWD/short" >short.json
+        kelvin fold short.json
+        [ "${output:0:8}" = "app;AAAA" ] || fail "has no name: $output $stderr"
+        for use in "simd long" "fold long.json"; do
+            # shellcheck disable=SC2086
+            awk -v how="$how $use" '{ if ($1 > 15 * ($3 > 0.03 ? $3 : 0.03) || $2 > $4 + 300) { print how ": " $0; exit 1 } }' \
+                <<<"$(cost $use) $(cost ${use//long/short})" || fail "too much"
+        done
+    done
+}

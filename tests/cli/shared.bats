@@ -124,3 +124,58 @@ plant_suite() { # FOLDER
     [ "$(stat -c '%a %u' ../a.kelvin)" = "600 0" ] || fail "$(stat -c '%a %u' ../a.kelvin)"
     [ "$(stat -c %a ../b.kelvin)" = 600 ] || fail "$(stat -c %a ../b.kelvin)"
 }
+
+# A suite in a folder that everybody may write to, which records.
+plant_none() {
+    # shellcheck disable=SC2016
+    printf '[workload small]\ncommand = i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done\nshell = yes\n' >kelvin.conf
+    printf 'collect = cpu\nmin-samples = 1\n' >>kelvin.conf
+}
+
+@test "an archive, baselines or variants that another user put there get no recordings and provide no programs" {
+    need_record -- true
+    local what
+    cd ..
+    plant_none
+    for what in .kelvin .kelvin/archive .kelvin/baselines .kelvin/variants; do
+        rm -rf .kelvin perf victim
+        mkdir victim
+        [ $what = .kelvin ] || mkdir -m 1777 .kelvin
+        ln -s "$PWD/victim" $what
+        chown -h $OTHER $what
+        run --separate-stderr timeout "$(patience 60)" "$KELVIN" run -q --save main
+        exits 1
+        [[ $stderr == *"another user put '$what'"*history.store* ]] || fail "$what: $stderr"
+        [ ! -e perf ] || fail "$what: published"
+        [ -z "$(ls -A victim)" ] || fail "$what: $(find victim)"
+    done
+    # Nor is a recording of theirs taken for ours, or a pipe there waited for.
+    rm -rf .kelvin
+    mkdir -p .kelvin/archive/20991117T181003Z-none
+    cp mine/p.folded .kelvin/archive/20991117T181003Z-none/small.kelvin
+    chown -R $OTHER .kelvin
+    for what in "report @last" "report @last:small" "history --flame -o x.html"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr timeout "$(patience 30)" "$KELVIN" $what
+        exits 1
+        [[ $stderr == *"another user put '"*.kelvin\'* ]] || fail "$what: $stderr"
+    done
+    chown -R 0 .kelvin
+    kelvin report @last
+    exits 0
+    rm .kelvin/archive/*/small.kelvin
+    mkfifo .kelvin/archive/20991117T181003Z-none/small.kelvin
+    run --separate-stderr timeout "$(patience 30)" "$KELVIN" report @last
+    exits 1
+    complains "has no recordings"
+}
+
+@test "recordings in the archive and in baselines are as private as those that they are copies of" {
+    need_record -- true
+    umask 022
+    plant_none
+    "$KELVIN" run -q --save main
+    for file in perf/small.kelvin .kelvin/archive/*/small.kelvin .kelvin/baselines/main/small.kelvin; do
+        [ "$(stat -c %a "$file")" = 600 ] || fail "$file: $(stat -c %a "$file")"
+    done
+}

@@ -46,7 +46,7 @@ RULES
     cat >idle.cc <<'SOURCE'
 #include <stdint.h>
 namespace app { __attribute__((noinline, used)) int never_called(int x) { return x + 1; } }
-extern "C" __attribute__((noinline)) void busy(void) { for (volatile uint64_t i = 0; i < 500000000; i++); }
+extern "C" __attribute__((noinline)) void busy(void) { for (volatile uint64_t i = 0; i < 1200000000; i++); }
 int main() { busy(); }
 SOURCE
     g++ -O2 idle.cc -o idle

@@ -108,3 +108,39 @@ END
     kelvin record --engine none --functions -o r.kelvin -- ./app
     [[ $stderr != *"no function was seen"* ]] || fail "$stderr"
 }
+
+# A program whose functions and scopes are in each other, and which asks for a trace in both.
+nested_program() {
+    cat >nested.c <<'END'
+#include <kelvin.h>
+#include <stdio.h>
+static volatile int sink;
+static void give(void) __attribute__((no_instrument_function));
+static void give(void) { char h[KELVIN_TRACEPARENT]; kelvin_trace_give(h); puts(h); }
+__attribute__((noinline)) static void leaf(int i) { KELVIN_SCOPE("scope", "i", i); KELVIN_COUNT("leaves", 1); sink++; }
+__attribute__((noinline)) static void outer(void) { KELVIN_SCOPE("around"); for (int i = 0; i < 10; i++) leaf(i); give(); }
+int main(void) { outer(); give(); return 0; }
+END
+}
+
+@test "functions nest with the scopes of kelvin.h, whose own functions are none of the program's" {
+    nested_program
+    local compiler level
+    for compiler in "gcc -std=gnu11" "g++ -x c++" "clang -std=gnu11" "clang++ -x c++"; do
+        command -v "${compiler%% *}" >/dev/null || continue
+        for level in -O0 -O2; do
+            # shellcheck disable=SC2086  # words
+            $compiler $level -g -finstrument-functions -I"$ROOT/include" nested.c -o nested
+            kelvin record -q --functions -o r.kelvin -- ./nested
+            exits 0
+            "$KELVIN" scopes --format json r.kelvin >r.json
+            [ "$(jq -r '[.tree[] | "\(.scope | sub("\\(.*"; "")) \(.calls)"] | join(",")' r.json)" = \
+                "main 1,outer 1,around 1,leaf 10,scope 10" ] || fail "$compiler $level: $(jq -c '[.tree[].scope]' r.json)"
+            [ "$(jq -r .note r.json)" = null ]
+            # The ids are those of the innermost scope and of the function, in a trace that main began.
+            [ "$(jq -r '.slowest | map({(.scope | sub("\\(.*"; "")): .attributes}) | add
+                | "00-\(.main.trace_id)-\(.around.span_id)-01 00-\(.main.trace_id)-\(.main.span_id)-01"' r.json)" = \
+                "$(tr '\n' ' ' <<<"$output" | sed 's/ $//')" ] || fail "$compiler $level: $output"
+        done
+    done
+}

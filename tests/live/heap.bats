@@ -206,44 +206,6 @@ END
     agrees
 }
 
-# A load in the first second, a cache that grows in the second one.
-@test "kelvin heap --time: who grew between two times" {
-    cat >steps.c <<'END'
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-static void *volatile kept;
-__attribute__((noinline)) static void part_load(void) { kept = memset(malloc(3000000), 1, 3000000); }
-__attribute__((noinline)) static void part_cache(void) { kept = memset(malloc(50000), 1, 50000); }
-int main(void)
-{
-    part_load();
-    usleep(1000000);
-    for (int i = 0; i < 20; i++) {
-        part_cache();
-        usleep(20000);
-    }
-    usleep(600000);
-    return 0;
-}
-END
-    cc -O1 -g -o steps steps.c
-    record ./steps
-    kelvin heap --time 0.5.. --format json r.kelvin
-    exits 0
-    [ "$(jq '.live_at_range_start, .live_at_range_end' <<<"$output" | xargs)" = "3000000 4000000" ] || fail "$output"
-    [ "$(jq '.places[] | select(.function == "part_cache") | .range_growth, .live_at_range_start' <<<"$output" | xargs)" = "1000000 0" ]
-    [ "$(jq '.places[] | select(.function == "part_load") | .range_growth' <<<"$output")" = 0 ]
-    kelvin heap --time ..500ms r.kelvin
-    exits 0
-    [[ $output == *"In ..500ms the heap went from 0 B to 2.86 MiB."* ]] || fail "$output"
-    kelvin heap --time 50..60 r.kelvin
-    exits 1
-    [[ $stderr == *"nothing was recorded in the time range"* ]] || fail "$stderr"
-    kelvin heap --time nonsense r.kelvin
-    [[ $stderr == *"not a time range"* ]] || fail "$stderr"
-}
-
 @test "what is live over time grows as it was allocated" {
     record "$TARGET/heap" cache 20
     kelvin heap r.kelvin --format json

@@ -227,7 +227,10 @@ static void *waiting(void *x)
 static void *idle(void *x)
 {
     kelvin_thread_name("idles");
-    { KELVIN_SCOPE("work"); }
+    {
+        KELVIN_SCOPE("work");
+        kelvin_trace_take("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    }
     for (;;)
         pause();
     return x;
@@ -269,15 +272,51 @@ states_are_known() {
     end_of_recording
 }
 
+is_another_program() {
+    [ "$(metric kelvin_scope_seconds_count '.scope == "second"')" = 1 ]
+}
+
+@test "a program that runs another one in a scope has its threads once" {
+    cat >again.c <<'PROGRAM'
+#include <kelvin.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    { KELVIN_SCOPE("first"); }
+    KELVIN_SCOPE("open");
+    if (argc == 1)
+        execl("/proc/self/exe", argv[0], "x", (char *)NULL);
+    { KELVIN_SCOPE("second"); }
+    while (getchar() != EOF)
+        ;
+    return 0;
+}
+PROGRAM
+    cc -O1 -I"$INCLUDE" again.c -o again
+    listen_to ./again
+    wait_until 30 is_another_program
+    sleep 0.5
+    [ "$(metric kelvin_thread_state)" = "$(printf '%s\n' 0 1 0)" ]
+    end_of_recording
+    [ "$("$KELVIN" scopes r.kelvin --format json | jq -r .note)" = "1 scope never ended" ]
+}
+
+work_is_done() {
+    [ "$(metric kelvin_scope_seconds_count '.scope == "work"')" = 1 ] &&
+        [ "$(metric kelvin_scope_seconds_count '.scope == "spin"')" -gt 0 ]
+}
+
 @test "OpenMetrics for who asks for it: exemplars, and an end" {
     workers
     listen_to ./workers
-    wait_until 30 spans_came
+    wait_until 30 work_is_done
     printf 'GET /metrics HTTP/1.0\r\nHost: localhost\r\nAccept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n\r\n' | ask >answer
     grep -q '^Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8' answer
     sed '1,/^\r$/d' answer >open.txt
     [ "$(tail -1 open.txt)" = "# EOF" ]
     grep -Eq '^kelvin_scope_seconds_bucket\{scope="spin",le="[0-9.e-]+"\} [0-9]+ # \{odd__key_="a\\\\b\\\\xff",index="3"\} 0\.[0-9]{9} [0-9]+\.[0-9]{3}$' open.txt
+    grep -q '^kelvin_scope_seconds_bucket{scope="work",.* # {parent_span_id="00f067aa0ba902b7",trace_id="4bf92f3577b34da6a3ce929d0e0e4736"} ' open.txt
     grep -q '^# TYPE kelvin_spans counter' open.txt
     grep -q ',le="1.0"}' open.txt
     # The time of an exemplar is that of the clock on the wall.

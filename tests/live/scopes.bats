@@ -85,7 +85,7 @@ END
 @test "counters, gauges and events" {
     record "$TARGET/scopes" 100 1
     [ "$(scopes '.counters[] | select(.name == "tokens") | .last')" = 100 ]
-    [ "$(scopes '.counters[] | select(.name == "left") | .last')" = 0 ]
+    [ "$(scopes '.counters[] | select(.name == "left") | "\(.last) \(.min) \(.max)"')" = "0 0 99" ]
     [ "$("$KELVIN" fold --event events r.kelvin 2>/dev/null)" = "scopes;done 1" ]
 }
 
@@ -460,6 +460,7 @@ END
     kelvin record -q -o r.kelvin -- ./again
     exits 3
     [ "$(scopes '[.flat[] | select(.calls > 0) | "\(.scope) \(.calls)"] | sort | join(",")')" = "second 1,whole 2" ]
+    [ "$(scopes .note)" = "2 scopes never ended" ]
 }
 
 @test "a flame graph has the scopes above the functions" {
@@ -516,6 +517,9 @@ END
         and .at_seconds >= 0 and .at_seconds <= $all.duration_ns / 1e9] | length == 3 and all' json
     jq -e '.slowest[] | select(.scope == "layer") | .attributes | has("index")' json
     jq -e '.duration_ns as $ns | .counters[] | select(.name == "tokens") | (.per_second - .last / $ns * 1e9 | fabs) < 1' json
+    # A counter is of the whole program: there is no rate over a part of the spans.
+    [ "$(scopes '.counters[] | select(.name == "tokens") | .per_second' --where index=2)" = null ]
+    [ "$("$KELVIN" scopes --where index=2 r.kelvin | grep -c 'Per second')" = 0 ] && grep -q '^ *Per second: ' text
 }
 
 @test "the language model of the examples: each layer once per token, and CPU samples agree with the spans" {

@@ -100,7 +100,7 @@ record() { # COMMAND...
 }
 
 @test "short processes of a storm of forks are whole" {
-    record "$TARGET/short_storm" 3
+    record "$TARGET/short_storm" "$(patience 2)"
     reaches_bottom s.kelvin 1
 }
 

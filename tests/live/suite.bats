@@ -211,6 +211,11 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     printf 'app: app.c\n\tcc $(CFLAGS) -o app app.c\n' >Makefile
     kelvin init
     [[ $stderr == *"no program was found: build it and run 'kelvin init --force'"* ]] || fail "$stderr"
+    kelvin run
+    exits 1
+    line=$(grep -n '^command = ./program' kelvin.conf | cut -d: -f1)
+    complains "kelvin.conf:$line: './program --argument' is only an example" "[workload main]"
+    [ ! -e app ] || fail "built for a program that nobody named"
     make -s CFLAGS='-O2 -g'
     kelvin init --force
     exits 0

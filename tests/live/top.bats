@@ -59,6 +59,36 @@ press() { # COLUMNS ROWS KEYS COMMAND...
     [[ $output == *"part_"* ]] || fail "$output"
 }
 
+@test "what is saved replaces nothing, follows no link and waits for no pipe" {
+    echo precious >victim
+    ln -s victim top.kelvin
+    mkfifo top-2.kelvin
+    ln -s nowhere top-3.kelvin
+    press 80 24 "wait:part p wait:paused w wait:top-4 w wait:top-5 q" "$KELVIN" top -p "$busy" -d 1
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    [ "$(cat victim)" = precious ] || fail "written through a link"
+    [ ! -e nowhere ] || fail "written through a link that led nowhere"
+    for file in top-4.kelvin top-5.kelvin; do
+        [ "$(stat -c %a $file)" = 600 ] || fail "$file: $(stat -c %a $file)"
+        kelvin report $file
+        exits 0
+    done
+}
+
+@test "a full disk keeps top running, and leaves nothing half-written" {
+    mkdir small
+    mount -t tmpfs -o size=4k none small 2>/dev/null || skip "a file system of its own cannot be mounted"
+    cd small
+    head -c 4096 /dev/zero >filler
+    press 80 24 "wait:part w wait:No_space q" "$KELVIN" top -p "$busy" -d 1
+    cd .. # shellcheck disable=SC2103
+    local left
+    left=$(ls -A small)
+    umount small
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    [ "$left" = filler ] || fail "left behind: $left"
+}
+
 @test "a terminal of 40 columns is enough, and Ctrl-C gives it back" {
     press 40 12 "wait:part Down Down Ctrl-C" "$KELVIN" top -p "$busy" -d 1
     [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"

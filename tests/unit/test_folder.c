@@ -4,12 +4,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -148,6 +150,69 @@ static void only_dead_runs_are_cleared_away(void **state)
     assert_int_equal(count(here), 0);
 }
 
+/* Killed before it had a mark, or after its mark was removed: nothing is in it, and time passed. */
+static void empty_ones_are_cleared_away_when_they_are_old(void **state)
+{
+    autofree char *perf = mem_printf("%s/perf", here);
+    autofree char *old = mem_printf("%s/.perf.new-aaaaaa", here);
+    autofree char *fresh = mem_printf("%s/.perf.new-bbbbbb", here);
+    autofree char *full = mem_printf("%s/.perf.new-cccccc", here);
+    struct timespec hours_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    (void)state;
+    assert_int_equal(mkdir(old, 0777) | mkdir(fresh, 0777) | mkdir(full, 0777), 0);
+    put(full, "thesis.txt", "years of work");
+    assert_int_equal(utimensat(AT_FDCWD, old, hours_ago, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, full, hours_ago, 0), 0);
+    folder_sweep(here, "perf");
+    assert_false(has(here, ".perf.new-aaaaaa"));
+    assert_true(has(here, ".perf.new-bbbbbb"));
+    assert_true(has(full, "thesis.txt"));
+    publish(perf, "one");
+    assert_true(has(perf, "one"));
+}
+
+static void sweep_without_a_name_is_of_all(void **state)
+{
+    autofree char *left = mem_printf("%s/.20261117T181858Z-none.new-EDqR2X", here);
+    (void)state;
+    assert_int_equal(mkdir(left, 0777), 0);
+    put(left, ".kelvin-published", "mark");
+    put(left, "small.kelvin", "text");
+    folder_sweep(here, "perf");
+    assert_true(has(left, "small.kelvin"));
+    folder_sweep(here, NULL);
+    assert_int_equal(count(here), 0);
+}
+
+/* So that what a kill in the middle of it leaves is known as ours. */
+static void mark_is_removed_last(void **state)
+{
+    autofree char *perf = mem_printf("%s/perf", here);
+    union {
+        struct inotify_event first;
+        char bytes[8192];
+    } seen;
+    char last[NAME_MAX + 1] = "";
+    (void)state;
+    publish(perf, "one");
+    for (int i = 0; i < 20; i++) {
+        autofree char *name = mem_printf("file%d", i);
+        put(perf, name, "text");
+    }
+    autoclose int fd = inotify_init();
+    assert_true(inotify_add_watch(fd, perf, IN_DELETE) >= 0);
+    folder_remove(perf);
+    assert_int_equal(count(here), 0);
+    ssize_t n = read(fd, seen.bytes, sizeof seen.bytes);
+    for (char *at = seen.bytes; at < seen.bytes + n;) {
+        const struct inotify_event *e = (const struct inotify_event *)(const void *)at;
+        if (e->mask & IN_DELETE)
+            snprintf(last, sizeof last, "%s", e->name);
+        at += sizeof *e + e->len;
+    }
+    assert_string_equal(last, ".kelvin-published");
+}
+
 /* --- somebody else changes the folder while it is removed --- */
 
 enum { FILES = 30, ROUNDS = 150 };
@@ -205,6 +270,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(folder_of_others_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(file_in_the_way_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_dead_runs_are_cleared_away, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(empty_ones_are_cleared_away_when_they_are_old, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(sweep_without_a_name_is_of_all, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(mark_is_removed_last, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_removed_is_in_the_folder, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

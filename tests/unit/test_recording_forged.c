@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include "support_recording.h"
+#include <zstd.h>
 // clang-format on
 
 struct forge {
@@ -243,6 +244,29 @@ static void other_files_are_refused(void **state)
     expect_refused("main;work 1\nmain;rest 2\n", 24, "not a kelvin recording");
 }
 
+/* A few kilobytes of packed rows, all alike, that would become gigabytes. */
+static void bombs_are_refused(void **state)
+{
+    enum { CHUNKS = 3000, ROWS = RECORDING_MAX_ROWS };
+    struct recording_state how;
+    autobuf struct buf raw = {0};
+    struct forge f;
+    (void)state;
+    forge_base(&f);
+    f.w.pack = ZSTD_createCCtx();
+    buf_add(&raw, "\0\x80\x80\x04\1\3", 6); /* stream 0, 65536 rows of one type, with times */
+    for (int i = 0; i < 5 * ROWS; i++)
+        buf_add(&raw, i == 4 * ROWS ? "\2" : "\0", 1);
+    for (int i = 0; i < CHUNKS; i++)
+        forge_chunk(&f, "ROWS", raw.at, raw.n);
+    ZSTD_freeCCtx(f.w.pack);
+    assert_true(f.file.n < 1 << 20);
+    struct profile *p = forge_read(&f, &how);
+    assert_non_null(strstr(how.why, "unpacks to far more than any recording"));
+    assert_in_range(rows_of_first(p), ROWS, (uint64_t)200 * ROWS);
+    profile_free(p);
+}
+
 static void deep_stacks_are_refused(void **state)
 {
     (void)state;
@@ -275,6 +299,7 @@ int main(void)
         cmocka_unit_test(doubled_rows_are_one),
         cmocka_unit_test(missing_chunk_is_found),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(bombs_are_refused),
         cmocka_unit_test(deep_stacks_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

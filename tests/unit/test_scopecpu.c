@@ -251,6 +251,32 @@ static void the_order_of_spans_does_not_matter(void **state)
     unjoin(&j);
 }
 
+/* A hundred scopes of different names inside each other, each of which has the sample once. */
+static void a_sample_counts_for_all_scopes_around_it(void **state)
+{
+    (void)state;
+    enum { DEEP = 100 };
+    struct joined j = {.p = with_blocks()};
+    char path[DEEP * 12] = "";
+    for (int i = 0; i < DEEP; i++) {
+        size_t n = strlen(path);
+        snprintf(path + n, sizeof path - n, "%sscope %d", i ? ";" : "", i);
+        struct span s = {path, 1, 10, 100, 1, 0, 0, NULL, false};
+        add_span(j.p, &s);
+    }
+    size_t n = strlen(path);
+    snprintf(path + n, sizeof path - n, ";scope 50"); /* inside of its own name */
+    struct span again = {path, 1, 10, 100, 1, 0, 0, NULL, false};
+    add_span(j.p, &again);
+    add_sample(j.p, "main", 1, 50);
+    add_sample(j.p, "main", 1, 51);
+    join(&j);
+    assert_int_equal(j.t.flat.n, DEEP);
+    for (size_t i = 0; i < j.t.flat.n; i++)
+        assert_int_equal(scopecpu_get(j.cpu, i)->samples, 2);
+    unjoin(&j);
+}
+
 /* --- the slowest --- */
 
 static void add_wait(struct profile *p, const struct waitstream *w, int tid, uint64_t start_ns,
@@ -366,6 +392,7 @@ int main(void)
         cmocka_unit_test(spans_are_grouped_by_thread),
         cmocka_unit_test(samples_are_in_the_innermost_span_of_their_thread),
         cmocka_unit_test(the_order_of_spans_does_not_matter),
+        cmocka_unit_test(a_sample_counts_for_all_scopes_around_it),
         cmocka_unit_test(the_slowest_span_says_what_it_waited_for),
         cmocka_unit_test(insights_say_what_the_numbers_carry),
         cmocka_unit_test(a_tail_is_told_with_its_slowest),

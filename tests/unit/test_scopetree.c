@@ -360,6 +360,21 @@ static void a_name_counts_once_where_it_is_inside_of_itself(void **state)
     profile_free(p);
 }
 
+/* One of ten lies beyond the 90th percentile. */
+static void a_quantile_takes_as_many_spans_as_there_are_beyond_it(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t least;
+        double q;
+    } list[] = {{2, 0.5}, {10, 0.9}, {100, 0.99}, {1000, 0.999}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        assert_true(scope_sum_has_quantile(&(struct scope_sum){.calls = list[i].least}, list[i].q));
+        assert_false(
+            scope_sum_has_quantile(&(struct scope_sum){.calls = list[i].least - 1}, list[i].q));
+    }
+}
+
 static void group_is(const struct profile *p, const struct scope_node *n, const char *name,
                      const char *text, int64_t number)
 {
@@ -467,6 +482,7 @@ int main(void)
         cmocka_unit_test(rows_can_be_selected_by_their_scope),
         cmocka_unit_test(the_tree_has_scopes_inside_of_scopes),
         cmocka_unit_test(a_name_counts_once_where_it_is_inside_of_itself),
+        cmocka_unit_test(a_quantile_takes_as_many_spans_as_there_are_beyond_it),
         cmocka_unit_test(spans_are_grouped_by_the_value_of_an_attribute),
         cmocka_unit_test(numbers_and_texts_are_in_order),
         cmocka_unit_test(attributes_that_nothing_has_are_refused),

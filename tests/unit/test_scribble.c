@@ -320,6 +320,49 @@ static void blocks_beyond_the_bound_are_left_out_and_counted(void **state)
     profile_free(p);
 }
 
+/* A thread sleeps after it read the clock: its next block is not from before the last look. */
+static void a_block_without_a_time_is_no_older_than_the_look_before_it(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct heap *h = open_heap(p);
+    struct ring_writer w = take_scribbled(&h->rings, 0);
+    uint64_t first = ticks_now(&h->clock), block = UINT64_C(4096) << HEAP_SIZE_BITS | 16;
+    tell(&w, HEAP_ALLOC, 0, (uint64_t[]){first, block}, 2);
+    heap_poll(h);
+    heap_poll(h);
+    uint64_t looked = ticks_now(&h->clock);
+    heap_poll(h);
+    tell(&w, HEAP_ALLOC_SAME, 0, (uint64_t[]){block + (2 << HEAP_SIZE_BITS)}, 1);
+    heap_poll(h);
+    assert_true(h->by_ring.at[0].ticks >= looked);
+    heap_stop(h, 1);
+    assert_null(meta_find(&p->meta, META_HEAP_VAGUE_S));
+    close_heap(h);
+    profile_free(p);
+}
+
+/* The recorder had no CPU for so long that it cannot know when the block came: it says so. */
+static void times_that_may_be_off_are_counted(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct heap *h = open_heap(p);
+    struct ring_writer w = take_scribbled(&h->rings, 0);
+    uint64_t now = ticks_now(&h->clock), block = UINT64_C(4096) << HEAP_SIZE_BITS | 16;
+    uint64_t second = ticks_at(&h->clock, h->clock.ns_0 + 1000000000) - h->clock.ticks_0;
+    tell(&w, HEAP_ALLOC, 0, (uint64_t[]){now - second, block}, 2);
+    tell(&w, HEAP_ALLOC_SAME, 0, (uint64_t[]){block + (2 << HEAP_SIZE_BITS)}, 1);
+    tell(&w, HEAP_ALLOC, 0, (uint64_t[]){now - second / 2, block + (4 << HEAP_SIZE_BITS)}, 2);
+    heap_poll(h);
+    heap_stop(h, 1);
+    const char *vague_s = meta_find(&p->meta, META_HEAP_VAGUE_S);
+    assert_non_null(vague_s);
+    assert_true(strtod(vague_s, NULL) > 0.4 && strtod(vague_s, NULL) < 0.6);
+    close_heap(h);
+    profile_free(p);
+}
+
 /* 2^63 bytes are soon together where a block has 2^48. */
 static void sums_of_huge_blocks_do_not_wrap(void **state)
 {
@@ -468,6 +511,30 @@ static void a_wait_meets_the_release_that_comes_later(void **state)
     profile_free(p);
 }
 
+/* The kernel took the holder's CPU away after it let go: it says so many looks later. */
+static void a_wait_meets_a_release_that_comes_late(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct locks *l = open_locks(p);
+    struct ring_writer waiter = take_scribbled(&l->rings, 0), holder = take_scribbled(&l->rings, 1);
+    uint64_t now = ticks_now(&l->ticks), second = ticks_at(&l->ticks, l->ticks.ns_0 + 1000000000);
+    second -= l->ticks.ticks_0;
+    tell(&waiter, LOCKS_WAIT, 0, (uint64_t[]){now, 500, mutex_at(4096), 0}, 4);
+    tell(&waiter, LOCKS_WAIT, 0, (uint64_t[]){now - 2 * second, 500, mutex_at(8192), 0}, 4);
+    for (int i = 0; i < 100; i++)
+        locks_poll(l);
+    assert_int_equal(profile_stream(p, l->waits)->rows.n, 1); /* that of two seconds ago */
+    tell(&holder, LOCKS_RELEASE, 0, (uint64_t[]){now + 400, mutex_at(4096), 0}, 3);
+    for (int i = 0; i < 100; i++)
+        locks_poll(l);
+    assert_int_equal(profile_stream(p, l->waits)->rows.n, 2);
+    assert_int_equal(profile_stream(p, l->holders)->rows.n, 1);
+    locks_stop(l);
+    close_locks(l);
+    profile_free(p);
+}
+
 static void more_locks_than_there_is_room_for_share_a_name(void **state)
 {
     (void)state;
@@ -531,11 +598,14 @@ int main(void)
         cmocka_unit_test(a_name_below_itself_makes_no_endless_stack),
         cmocka_unit_test(a_record_has_no_more_attributes_than_the_header_allows),
         cmocka_unit_test(scribbled_scopes_are_survived),
+        cmocka_unit_test(a_block_without_a_time_is_no_older_than_the_look_before_it),
+        cmocka_unit_test(times_that_may_be_off_are_counted),
         cmocka_unit_test(sums_of_huge_blocks_do_not_wrap),
         cmocka_unit_test(blocks_beyond_the_bound_are_left_out_and_counted),
         cmocka_unit_test(a_free_taken_back_in_the_next_slice_can_be_read),
         cmocka_unit_test(a_scribbled_heap_is_survived),
         cmocka_unit_test(a_wait_meets_the_release_that_comes_later),
+        cmocka_unit_test(a_wait_meets_a_release_that_comes_late),
         cmocka_unit_test(more_locks_than_there_is_room_for_share_a_name),
         cmocka_unit_test(scribbled_locks_are_survived),
     };

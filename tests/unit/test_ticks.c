@@ -43,12 +43,32 @@ static void the_time_now_is_what_the_clock_shows(void **state)
     assert_true(off > -1000000000 && off < 1000000000);
 }
 
+/* As if the first look had been a second ago, and the counter had jumped since. */
+static void a_counter_that_steps_is_noticed(void **state)
+{
+    (void)state;
+    struct ticks t;
+    ticks_init(&t);
+    if (!t.counter)
+        skip();
+    t.ns_0 -= 1000000000;
+    t.ticks_0 -= (uint64_t)(1e9 / t.ns_per_tick);
+    t.ticks_0 -= (uint64_t)(4e8 / t.ns_per_tick);
+    t.off_ns = 0;
+    ticks_look(&t);
+    assert_true(t.off_ns > 3e8);
+    double once = t.off_ns;
+    ticks_look(&t);
+    assert_true(t.off_ns >= once); /* the largest is kept */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_become_nanoseconds_and_back),
         cmocka_unit_test(no_number_is_too_large_or_too_small),
         cmocka_unit_test(the_time_now_is_what_the_clock_shows),
+        cmocka_unit_test(a_counter_that_steps_is_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
