@@ -117,14 +117,23 @@ LOCKS_API int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
                         &STACKWALK_CALL);
 }
 
-/* Once it is let go another thread may free its memory: only the address is used then. */
+/* A claimed lock was let go, or was not: RC. Its memory may be gone: only the address is used. */
+static int locks_released(const struct locks_release *how, int rc,
+                          const struct stackwalk_call *call)
+{
+    if (rc == 0)
+        locks_tell_release(how, call);
+    else
+        locks_unclaim_release(how->lock);
+    return rc;
+}
+
 static NOINLINE int mutex_release(pthread_mutex_t *m, uint64_t since)
 {
+    if (!locks_claim_release(m))
+        return LOCKS_NEXT(pthread_mutex_unlock)(m);
     struct locks_release how = {m, LOCKS_MUTEX, stackwalk_ticks(), since};
-    int rc = LOCKS_NEXT(pthread_mutex_unlock)(m);
-    if (rc == 0)
-        locks_tell_release(&how, &STACKWALK_CALL);
-    return rc;
+    return locks_released(&how, LOCKS_NEXT(pthread_mutex_unlock)(m), &STACKWALK_CALL);
 }
 
 LOCKS_API int pthread_mutex_unlock(pthread_mutex_t *m)
@@ -249,11 +258,10 @@ LOCKS_API int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 
 static NOINLINE int rwlock_release(pthread_rwlock_t *l, uint64_t since)
 {
+    if (!locks_claim_release(l))
+        return LOCKS_NEXT(pthread_rwlock_unlock)(l);
     struct locks_release how = {l, LOCKS_WRITE, stackwalk_ticks(), since};
-    int rc = LOCKS_NEXT(pthread_rwlock_unlock)(l);
-    if (rc == 0)
-        locks_tell_release(&how, &STACKWALK_CALL);
-    return rc;
+    return locks_released(&how, LOCKS_NEXT(pthread_rwlock_unlock)(l), &STACKWALK_CALL);
 }
 
 LOCKS_API int pthread_rwlock_unlock(pthread_rwlock_t *l)

@@ -87,7 +87,23 @@ static inline bool locks_is_waited_for(const void *lock)
     return atomic_load_explicit(locks_slot(lock), memory_order_relaxed) == (uintptr_t)lock;
 }
 
-/* How a lock was let go, after locks_is_waited_for(). */
+/*
+ * Take it upon this thread to tell that it lets LOCK go, before it does: who gets the lock next may
+ * run first and let go, too, and is not the one that was waited for. False where another does.
+ */
+static inline bool locks_claim_release(const void *lock)
+{
+    uintptr_t is = (uintptr_t)lock;
+    return locks_is_waited_for(lock) && atomic_compare_exchange_strong(locks_slot(lock), &is, 0);
+}
+
+/* It was not let go after all. */
+static inline void locks_unclaim_release(const void *lock)
+{
+    atomic_store_explicit(locks_slot(lock), (uintptr_t)lock, memory_order_relaxed);
+}
+
+/* How a lock was let go, after locks_claim_release(). */
 struct locks_release {
     const void *lock; /* only the address counts: it may be gone */
     unsigned kind;

@@ -17,7 +17,7 @@ static void condition_begin(struct locks_wait *w, pthread_cond_t *c, pthread_mut
 {
     locks_wait_begin(w, c, LOCKS_CONDITION, 0, call);
     struct locks_release how = {m, LOCKS_MUTEX, 0, locks_drop(m)};
-    if (!locks_is_waited_for(m))
+    if (!locks_claim_release(m))
         return;
     how.ticks = stackwalk_ticks(); /* waiting lets go of it */
     locks_tell_release(&how, call);
@@ -57,7 +57,7 @@ LOCKS_API int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, cloc
 /* Who wakes others: what comes after the call may find the condition gone. */
 #define WAKE(c, kind, call)                                                                \
     do {                                                                                   \
-        bool awaited = locks_is_waited_for(c);                                             \
+        bool awaited = locks_claim_release(c);                                             \
         uint64_t now = LIKELY(!awaited) ? 0 : stackwalk_ticks();                           \
         int rc = call;                                                                     \
         if (!LIKELY(!awaited) && rc == 0)                                                  \
@@ -137,7 +137,7 @@ LOCKS_API int pthread_barrier_wait(pthread_barrier_t *b)
     int rc = LOCKS_NEXT(pthread_barrier_wait)(b);
     if (rc == 0)
         locks_wait_end(&w);
-    else if (rc == PTHREAD_BARRIER_SERIAL_THREAD && w.thread)
+    else if (rc == PTHREAD_BARRIER_SERIAL_THREAD && w.thread && locks_claim_release(b))
         locks_tell_release(&(struct locks_release){b, LOCKS_BARRIER, w.start, 0}, &STACKWALK_CALL);
     return rc;
 }

@@ -96,12 +96,10 @@ uint64_t locks_wait_end(const struct locks_wait *w)
     return now;
 }
 
-/* Of several that let go at once one tells. */
 void locks_tell_release(const struct locks_release *how, const struct stackwalk_call *call)
 {
-    uintptr_t is = (uintptr_t)how->lock;
     struct stackwalk_thread *t = listened_to();
-    if (!t || !atomic_compare_exchange_strong(locks_slot(how->lock), &is, 0))
+    if (!t)
         return;
     uint32_t node = stackwalk(t, call);
     struct record *r = locks_reserve(t, LOCKS_RELEASE, node, 4);

@@ -2,14 +2,20 @@
 import { el, time, bytes, count } from './view_text.js';
 import { colour, paper, fit, fontOf, useFont, steps, showCard, addToCard, hideCard, onTheme } from './view_charts.js';
 
-const LABEL = 190, AXIS = 20, LANE = 30, BAND = 4, SPAN = 11, COUNTER = 34;
+const LABEL = 190, AXIS = 20, LANE = 30, BAND = 8, SPAN = 11, COUNTER = 34;
+
+// What a blocked thread waits for, in families that can be told apart by colour; the card has the very reason.
+const FAMILIES = [['lock', 'locks', ['lock', 'condition', 'futex', 'kernel lock']], ['io', 'files and sockets', ['pipe', 'socket', 'terminal', 'file', 'fsync']],
+    ['fault', 'page faults', ['page fault']], ['idle', 'idle: poll, sleep, child', ['poll', 'sleep', 'child', 'signal', 'stopped']]];
+const familyOf = new Map(FAMILIES.flatMap(([id, , reasons]) => reasons.map(r => [r, id])));
 
 export class Lanes {
     constructor(app) {
         this.app = app;
         this.canvas = el('canvas', {'aria-hidden': 'true'});
+        this.legend = el('div.legend.states', {hidden: true});
         this.box = el('div.time', {tabindex: 0, role: 'group',
-            'aria-label': 'Timeline. Drag to select a range; plus and minus zoom, left and right move.'}, this.canvas);
+            'aria-label': 'Timeline. Drag to select a range; plus and minus zoom, left and right move.'}, this.canvas, this.legend);
         this.view = null;
         this.all = null;
         this.part = null;
@@ -45,9 +51,10 @@ export class Lanes {
         if (!all) return;
         this.all = all.error ? null : all;
         this.part = null;
+        this.showLegend();
         this.draw();
         if (!filtered || !this.all) return;
-        const part = await this.app.ask('part', {...this.app.selection(), ...question, time: null, thread: []});
+        const part = await this.app.ask('part', {...this.app.selection(), ...question, time: null, thread: [], brief: true});
         if (part && !part.error) this.part = part;
         this.draw();
     }
@@ -59,7 +66,7 @@ export class Lanes {
             if (this.lit) { this.lit = null; this.draw(); }
             return;
         }
-        const question = {...this.app.base(), ask: 'lanes', bins: this.all.bins, focus: [pattern]};
+        const question = {...this.app.base(), ask: 'lanes', bins: this.all.bins, focus: [pattern], brief: true};
         if (this.view) [question.from_s, question.to_s] = this.view;
         const lit = await this.app.ask('lit', question);
         if (!lit || this.litOf !== pattern) return;
@@ -72,11 +79,11 @@ export class Lanes {
             const spans = a.spans.filter(s => s[0] === lane.tid);
             const depth = Math.min(4, spans.reduce((d, s) => Math.max(d, s[3]), 0));
             const states = a.states.find(s => s.tid === lane.tid && s.pid === lane.pid);
-            rows.push({lane, spans, states, height: LANE + (states ? BAND + 2 : 0) + depth * SPAN});
+            rows.push({lane, spans, states, marks: a.marks.filter(m => m.tid === lane.tid && m.pid === lane.pid), moments: a.moments.filter(m => m[0] === lane.tid), depth, height: LANE + (states ? BAND + 2 : 0) + depth * SPAN});
         }
         for (const states of a.states)
             if (!a.lanes.some(l => l.tid === states.tid && l.pid === states.pid))
-                rows.push({lane: {...states, total: 0, samples: 0, bins: []}, spans: a.spans.filter(s => s[0] === states.tid), states, height: LANE});
+                rows.push({lane: {...states, total: 0, samples: 0, bins: []}, spans: [], states, marks: a.marks.filter(m => m.tid === states.tid && m.pid === states.pid), moments: [], height: LANE + BAND + 2});
         for (const counter of a.counters) rows.push({counter, height: COUNTER});
         let y = AXIS;
         for (const row of rows) { row.y = y; y += row.height; }
@@ -157,17 +164,59 @@ export class Lanes {
         if (lit) this.drawArea(c, lit, row, most, colour('hit'));
         if (row.states) this.drawStates(c, row);
         this.drawSpans(c, row);
+        this.drawMarks(c, row);
         c.globalAlpha = 1;
     }
+    // Each bin from below: running, runnable, blocked by what. Unknown stays empty.
     drawStates(c, row) {
-        const n = this.all.bins, y = row.y + LANE, s = row.states;
+        const n = this.all.bins, top = row.y + LANE, s = row.states, w = this.plot / n;
         for (let i = 0; i < n; i++) {
-            const parts = [[s.running[i], 'run'], [s.runnable[i], 'runnable'], [s.blocked[i], 'blocked']];
-            const all = parts.reduce((sum, p) => sum + p[0], 0);
-            if (!all) continue;
-            const [, name] = parts.reduce((a, b) => b[0] > a[0] ? b : a);
-            c.fillStyle = colour(name);
-            c.fillRect(LABEL + i / n * this.plot, y, this.plot / n + 0.5, BAND);
+            const parts = this.partsAt(s, i), all = parts.reduce((sum, p) => sum + p[1], 0) + (s.unknown[i] || 0);
+            let y = top + BAND;
+            for (const [id, v] of parts) {
+                const h = v / all * BAND;
+                if (!(h > 0)) continue;
+                c.fillStyle = colour(id);
+                c.fillRect(Math.round(LABEL + i * w), y - h, Math.round(LABEL + (i + 1) * w) - Math.round(LABEL + i * w), h);
+                y -= h;
+            }
+        }
+    }
+    // [colour, nanoseconds] of a bin. What waits do not explain is blocked by something unknown.
+    partsAt(s, i) {
+        const by = {lock: 0, io: 0, fault: 0, idle: 0};
+        let known = 0;
+        for (const [reason, bins] of Object.entries(s.reasons)) {
+            const family = familyOf.get(reason);
+            if (!family) continue;
+            by[family] += bins[i];
+            known += bins[i];
+        }
+        const scale = known > s.blocked[i] && known > 0 ? s.blocked[i] / known : 1;
+        return [['run', s.running[i]], ['runnable', s.runnable[i]], ...Object.entries(by).map(([id, v]) => [id, v * scale]), ['blocked', Math.max(0, s.blocked[i] - known)]];
+    }
+    showLegend() {
+        const a = this.all, any = a && a.timed && a.states.length;
+        this.legend.hidden = !any;
+        if (!any) return;
+        const seen = new Set(a.states.flatMap(s => Object.keys(s.reasons).map(r => familyOf.get(r) || 'blocked')));
+        const item = (id, text) => { const box = el('b'); box.style.background = `var(--${id})`; return el('span', null, box, text); };
+        this.legend.replaceChildren(item('run', 'running'), item('runnable', 'runnable, no CPU'), el('span', null, 'blocked by'), ...FAMILIES.filter(([id]) => seen.has(id)).map(([id, text]) => item(id, text)), item('blocked', 'something else or not known'), ...[...new Set(a.marks.map(m => m.event))].map(event => item('hit', event)));
+    }
+    // What happened there besides: a tick for each bin with an event, a triangle for what the program names.
+    drawMarks(c, row) {
+        const w = this.plot / this.all.bins;
+        c.fillStyle = colour('hit');
+        row.marks.forEach((m, k) => {
+            for (const [i] of m.at) c.fillRect(Math.round(LABEL + (i + 0.5) * w), row.y + 2 + 5 * (k % 4), 1.5, 4);
+        });
+        for (const [, s] of row.moments) {
+            const x = this.x(s);
+            c.beginPath();
+            c.moveTo(x - 4, row.y + 1);
+            c.lineTo(x + 4, row.y + 1);
+            c.lineTo(x, row.y + 8);
+            c.fill();
         }
     }
     drawSpans(c, row) {
@@ -271,13 +320,26 @@ export class Lanes {
             if (span) facts.push(['scope', `${span[4]}, ${time(span[2] * 1e9)}`]);
             if (row.states) {
                 const i = Math.min(this.all.bins - 1, Math.floor((x - LABEL) / this.plot * this.all.bins));
-                const parts = ['running', 'runnable', 'blocked'].map(k => [k, row.states[k][i]]).sort((p, q) => q[1] - p[1]);
-                if (parts[0][1]) facts.push(['mostly', parts[0][0]]);
+                for (const part of this.stateFacts(row.states, i)) facts.push(part);
             }
         }
+        if (x >= LABEL) facts.push(...this.markFacts(row, x));
         showCard(e.clientX, e.clientY, row.lane.name || 'thread', facts);
         if (x >= LABEL && row.lane.tid !== undefined) this.moment(row.lane, this.seconds(x), e);
         else this.noMoment();
+    }
+    stateFacts(s, i) {
+        const whole = s.running[i] + s.runnable[i] + s.blocked[i], of = v => `${(100 * v / whole).toFixed(0)}%`;
+        if (!whole) return [];
+        const reasons = Object.entries(s.reasons).filter(([, bins]) => bins[i] > 0).sort((p, q) => q[1][i] - p[1][i]).map(([reason]) => reason);
+        return [['running', s.running[i]], ['runnable', s.runnable[i]], ['blocked', s.blocked[i]]].filter(([, v]) => v > 0).map(([k, v]) => [k, of(v) + (k === 'blocked' && reasons.length ? ': ' + reasons.join(', ') : '')]);
+    }
+    // Events within three pixels.
+    markFacts(row, x) {
+        const w = this.plot / this.all.bins, near = i => Math.abs(LABEL + (i + 0.5) * w - x) < Math.max(3, w);
+        const facts = row.marks.map(m => [m.event, m.at.reduce((n, [i, k]) => n + (near(i) ? k : 0), 0)]).filter(([, n]) => n).map(([event, n]) => [event, `${count(n)} here`]);
+        for (const [, s, name] of row.moments.filter(m => Math.abs(this.x(m[1]) - x) < 5).slice(0, 4)) facts.push(['event', `${name} at ${time(s * 1e9)}`]);
+        return facts;
     }
     // What the thread was doing there: its call stack in the card, its frames lit below.
     moment(lane, s, e) {
@@ -320,6 +382,7 @@ export class Lanes {
         [this.all.from_s, this.all.to_s] = this.view || [0, span];
         this.all.lanes.forEach(l => { l.bins = []; });
         this.all.states = [];
+        this.all.marks = [];
         this.ask();
     }
     pan(part) {

@@ -173,7 +173,8 @@ static void benchmark_finish(struct session *s)
     if (s->rounds > 0 && s->disturbed > s->rounds / 4)
         session_say(s,
                     "The machine was busy: in %.0f%% of all rounds another process took the CPU "
-                    "for a while. The times are too long; CPU time leaves such waits out.\n",
+                    "for a while. The times are too long and throughputs too low; CPU time leaves "
+                    "such waits out.\n",
                     100 * s->disturbed / s->rounds);
 }
 

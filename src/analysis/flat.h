@@ -97,6 +97,9 @@ enum flat_what { FLAT_SELF, FLAT_TOTAL };
 /* The rows with the most of WHAT, at most N, zeros left out; ties by name. Returns how many. */
 size_t flat_top(const struct flat *f, enum flat_what what, size_t n, uint32_t *ret_rows);
 
+/* How many have any, and at least LEAST. */
+size_t flat_count_above(const struct flat *f, enum flat_what what, double least);
+
 /*
  * Mark the rows that NAME means in RET_IN_SET, an entry a row: all of just that name (the kernel
  * may have a function of the same name), else the one that NAME is a part of. Fails with the names
@@ -121,6 +124,13 @@ bool *flat_mark_stacks(const struct flat *f, const bool *in_set, enum flat_what 
 struct flat_share flat_share_of_set(const struct flat *f, const bool *in_set, enum flat_what what);
 struct flat_share flat_share_of_stacks(const struct flat *f, const bool *marked); /* by stack id */
 struct flat_share flat_share_of_row(const struct flat *f, uint32_t row, enum flat_what what);
+
+/* The same for N rows, each once: 64 of them take one walk over stacks and samples. */
+struct flat_pair {
+    struct flat_share self, total;
+};
+void flat_shares_of_rows(const struct flat *f, const uint32_t *rows, size_t n,
+                         struct flat_pair *ret);
 
 /*
  * Who calls the rows of a set, and what they call: an entry a row, in the unit of the type. Of

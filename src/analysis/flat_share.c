@@ -24,17 +24,53 @@ static int by_amount(const void *a, const void *b, void *ranking)
     return names ? names : (x > y) - (x < y);
 }
 
+/* Let the row at I of a heap whose first row is the least sink to its place. */
+static void sink_row(struct ranking *r, uint32_t *heap, size_t n, size_t i)
+{
+    for (size_t below; (below = 2 * i + 1) < n; i = below) {
+        below += below + 1 < n && by_amount(&heap[below + 1], &heap[below], r) > 0;
+        if (by_amount(&heap[below], &heap[i], r) < 0)
+            return;
+        uint32_t row = heap[i];
+        heap[i] = heap[below];
+        heap[below] = row;
+    }
+}
+
+/* Those that come first, in any order: of 10^6 functions sixty are shown, and all are compared
+ * with the least of sixty instead of with each other. */
+static size_t pick_top(struct ranking *r, size_t n, uint32_t *heap)
+{
+    size_t have = 0;
+    for (uint32_t i = 0; n && i < r->f->rows.n; i++) {
+        if (amount(&r->f->rows.at[i], r->what) <= 0)
+            continue;
+        if (have < n) {
+            heap[have++] = i;
+            for (size_t k = have / 2; have == n && k-- > 0;)
+                sink_row(r, heap, n, k);
+        } else if (by_amount(&i, &heap[0], r) < 0) {
+            heap[0] = i;
+            sink_row(r, heap, n, 0);
+        }
+    }
+    return have;
+}
+
 size_t flat_top(const struct flat *f, enum flat_what what, size_t n, uint32_t *ret_rows)
 {
-    autofree uint32_t *rows = mem_calloc(f->rows.n + 1, sizeof *rows);
-    size_t n_rows = 0;
-    for (size_t i = 0; i < f->rows.n; i++)
-        if (amount(&f->rows.at[i], what) > 0)
-            rows[n_rows++] = (uint32_t)i;
-    qsort_r(rows, n_rows, sizeof *rows, by_amount, &(struct ranking){f, what});
-    n = n < n_rows ? n : n_rows;
+    struct ranking r = {f, what};
+    n = pick_top(&r, n < f->rows.n ? n : f->rows.n, ret_rows);
     if (n)
-        memcpy(ret_rows, rows, n * sizeof *rows);
+        qsort_r(ret_rows, n, sizeof *ret_rows, by_amount, &r);
+    return n;
+}
+
+size_t flat_count_above(const struct flat *f, enum flat_what what, double least)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->rows.n; i++)
+        n += amount(&f->rows.at[i], what) > 0 && (double)amount(&f->rows.at[i], what) >= least;
     return n;
 }
 

@@ -11,7 +11,8 @@ INSIGHT_TEST(insight_test_few)
 {
     (void)self;
     const struct quality *q = in->quality;
-    if (!q->has_samples || q->samples >= QUALITY_FEW_SAMPLES)
+    if (!q->has_samples || q->samples >= QUALITY_FEW_SAMPLES ||
+        stream_has_every_event(in->functions->selection->stream))
         return false;
     struct interval i = stats_wilson(0.1, (double)q->samples, STATS_Z95);
     buf_printf(&ret->evidence,

@@ -210,6 +210,19 @@ const char *const names_interpreters[] = {"caml_interprete*",
                                           "bcEval*",
                                           NULL};
 
+/* As memmem(), for names: that of some C libraries makes a table of a kilobyte at each call. */
+static const char *find_part(const char *at, const char *end, const char *part, size_t n)
+{
+    if (!n)
+        return at;
+    for (; (size_t)(end - at) >= n; at++) {
+        at = memchr(at, *part, (size_t)(end - at) - n + 1);
+        if (!at || memcmp(at, part, n) == 0)
+            return at;
+    }
+    return NULL;
+}
+
 /* Pattern parts between '*'s must follow each other. */
 static bool matches(const char *pattern, struct text name)
 {
@@ -223,7 +236,7 @@ static bool matches(const char *pattern, struct text name)
             return (size_t)(end - at) == n && memcmp(at, pattern, n) == 0;
         if (pattern[n] == '\0')
             return (size_t)(end - at) >= n && memcmp(end - n, pattern, n) == 0;
-        const char *found = anywhere ? memmem(at, (size_t)(end - at), pattern, n) : at;
+        const char *found = anywhere ? find_part(at, end, pattern, n) : at;
         if (!found || (size_t)(end - found) < n || memcmp(found, pattern, n) != 0)
             return false;
         at = found + n;

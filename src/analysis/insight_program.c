@@ -106,12 +106,21 @@ static void add_callers(struct buf *b, const struct flat *f, const bool *in_set)
     flat_calls_done(&c);
 }
 
+/* The functions that NAMES mean; returns how many. */
+static size_t insight_mark_names(const struct flat *f, const char *const *names, bool *in_set)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        n += in_set[i] = names_match(names, flat_name(f, i), f->rows.at[i].kernel);
+    return n;
+}
+
 INSIGHT_TEST(insight_test_names)
 {
     const struct flat *f = in->functions;
     autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
-    for (uint32_t i = 0; i < f->rows.n; i++)
-        in_set[i] = names_match(self->names, flat_name(f, i), f->rows.at[i].kernel);
+    if (!insight_mark_names(f, self->names, in_set))
+        return false;
     struct flat_share s = flat_share_of_set(f, in_set, self->count);
     if (insight_surely(f, &s) < self->least)
         return false;
@@ -126,9 +135,7 @@ INSIGHT_TEST(insight_test_names)
 static double share_of_names(const struct flat *f, const char *const *names, enum flat_what what)
 {
     autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
-    for (uint32_t i = 0; i < f->rows.n; i++)
-        in_set[i] = names_match(names, flat_name(f, i), f->rows.at[i].kernel);
-    return flat_share_of_set(f, in_set, what).share;
+    return insight_mark_names(f, names, in_set) ? flat_share_of_set(f, in_set, what).share : 0;
 }
 
 /* What helps depends on how the program got into the kernel. */
@@ -206,6 +213,12 @@ static bool is_no_function(struct text name)
     return text_starts(name, "[") && text_ends(name, "]") && !memmem(name.at, name.n, "+0x", 3);
 }
 
+/* A tracepoint stands in one function: that all of its events are there is no news. */
+static bool is_where_it_stands(const struct flat *f, const struct flat_share *s)
+{
+    return s->share >= 1 && event_is_tracepoint(selection_event(f->selection));
+}
+
 INSIGHT_TEST(insight_test_dominating)
 {
     uint32_t row;
@@ -215,7 +228,7 @@ INSIGHT_TEST(insight_test_dominating)
         is_about_waits(f->selection) || is_no_function(flat_name(f, row)))
         return false; /* no interpreter's loop is to blame for what it is given */
     struct flat_share s = flat_share_of_row(f, row, FLAT_SELF);
-    if (insight_surely(f, &s) < self->least)
+    if (insight_surely(f, &s) < self->least || is_where_it_stands(f, &s))
         return false;
     insight_name(&ret->evidence, flat_name(f, row));
     buf_str(&ret->evidence, " alone takes ");

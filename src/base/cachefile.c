@@ -2,6 +2,7 @@
 #include "base/path.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 enum { FILE_MAX_BYTES = 512 << 20 };
 
@@ -19,21 +20,58 @@ static char *path_of(const char *name)
     return folder ? mem_printf("%s/%s", folder, name) : NULL;
 }
 
-bool cachefile_read(const char *name, struct buf *ret)
+/* -1 where there is none that can be believed. */
+static int open_known(const char *name, size_t *ret_bytes)
 {
     struct stat st;
     autofree char *path = path_of(name);
-    autoclose int fd = path ? path_open_file(path, O_NOFOLLOW, &st) : -1;
-    if (fd < 0 || st.st_uid != geteuid() || st.st_size > FILE_MAX_BYTES)
+    int fd = path ? path_open_file(path, O_NOFOLLOW, &st) : -1;
+    if (fd >= 0 && (st.st_uid != geteuid() || st.st_size > FILE_MAX_BYTES)) {
+        close(fd);
+        return -1;
+    }
+    *ret_bytes = fd < 0 ? 0 : (size_t)st.st_size;
+    return fd;
+}
+
+bool cachefile_read(const char *name, struct buf *ret)
+{
+    size_t bytes;
+    autoclose int fd = open_known(name, &bytes);
+    if (fd < 0)
         return false;
-    vec_reserve(ret, (size_t)st.st_size);
-    while (ret->n < (size_t)st.st_size) {
-        ssize_t got = read(fd, ret->at + ret->n, (size_t)st.st_size - ret->n);
+    vec_reserve(ret, bytes);
+    while (ret->n < bytes) {
+        ssize_t got = read(fd, ret->at + ret->n, bytes - ret->n);
         if (got <= 0)
             return false;
         ret->n += (size_t)got;
     }
     return true;
+}
+
+bool cachefile_map(const char *name, struct text *ret)
+{
+    size_t bytes;
+    autoclose int fd = open_known(name, &bytes);
+    if (fd < 0 || !bytes)
+        return false;
+    void *at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    if (at == MAP_FAILED)
+        return false;
+    *ret = (struct text){at, bytes};
+    return true;
+}
+
+void cachefile_unmap(struct text content)
+{
+    if (content.n)
+        munmap((void *)(uintptr_t)content.at, content.n);
+}
+
+void cachefile_rest(struct text content)
+{
+    madvise((void *)(uintptr_t)content.at, content.n, MADV_DONTNEED);
 }
 
 /* Make every folder on the way to PATH. */
@@ -58,14 +96,16 @@ static bool write_whole(int fd, const struct buf *b)
     return true;
 }
 
-void cachefile_write(const char *name, const struct buf *b)
+bool cachefile_write(const char *name, const struct buf *b)
 {
     autofree char *path = path_of(name);
     if (!path)
-        return;
+        return false;
     make_folders(path);
     autofree char *temp = mem_printf("%s-XXXXXX", path);
     autoclose int fd = mkostemp(temp, O_CLOEXEC);
-    if (fd >= 0 && (!write_whole(fd, b) || rename(temp, path) != 0))
+    bool kept = fd >= 0 && write_whole(fd, b) && rename(temp, path) == 0;
+    if (fd >= 0 && !kept)
         unlink(temp);
+    return kept;
 }

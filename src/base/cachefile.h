@@ -14,5 +14,15 @@ char *cachefile_folder(void);
 /* The content of NAME, e.g. "unwind/1234.rows", below the folder. */
 bool cachefile_read(const char *name, struct buf *ret);
 
-/* Keep B as NAME. Replaced whole; not synced. */
-void cachefile_write(const char *name, const struct buf *b);
+/*
+ * The same in place, for reading, which costs memory only where it is looked at. Kelvin replaces
+ * such files and never cuts them. Give it back with cachefile_unmap().
+ */
+bool cachefile_map(const char *name, struct text *ret);
+void cachefile_unmap(struct text content); /* empty is fine */
+
+/* Let go of the memory of what was mapped: it comes back where it is looked at. */
+void cachefile_rest(struct text content);
+
+/* Keep B as NAME. Replaced whole; not synced. False where it is not kept. */
+bool cachefile_write(const char *name, const struct buf *b);

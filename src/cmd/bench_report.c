@@ -101,6 +101,13 @@ static void tell_gates(const struct comparisons *all, const struct comparison_wo
     }
 }
 
+/* Of the two limits, the one that ended the measurement: a number of runs that was asked for is
+ * kept. */
+static const char *more_of(const struct cmd_bench_opts *opts, const char *time, const char *runs)
+{
+    return opts->runs > 0 ? runs : time;
+}
+
 void bench_tell(const struct outcome *o, const struct cmd_bench_opts *opts)
 {
     const struct session *s = &o->session;
@@ -114,19 +121,22 @@ void bench_tell(const struct outcome *o, const struct cmd_bench_opts *opts)
     if (s->failed_runs)
         command_say("note: %zu run%s ended with an exit code other than 0; ignored", s->failed_runs,
                     s->failed_runs == 1 ? "" : "s");
-    tell_gates(
-        &s->comparisons,
-        &(struct comparison_words){.limit = "--max-regression", .more = "give it more --time"},
-        opts);
+    tell_gates(&s->comparisons,
+               &(struct comparison_words){
+                   .limit = "--max-regression",
+                   .more = more_of(opts, "give it more --time", "give it more --runs")},
+               opts);
     if (o->has_baseline && !s->stopped && !o->lost.n)
         bench_tell_baseline(&o->against, opts);
 }
 
 void bench_tell_baseline(const struct comparisons *c, const struct cmd_bench_opts *opts)
 {
-    tell_gates(
-        c, &(struct comparison_words){.limit = "--max-regression", .more = "give both more --time"},
-        opts);
+    tell_gates(c,
+               &(struct comparison_words){
+                   .limit = "--max-regression",
+                   .more = more_of(opts, "give both more --time", "give both more --runs")},
+               opts);
     if (c->n == 0)
         command_say("the two have no benchmark in common: if they were renamed, say so with "
                     "--rename OLD=NEW");

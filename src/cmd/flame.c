@@ -171,7 +171,7 @@ static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, do
         .order = o->chart ? ORDER_TIME : ORDER_NAME,
         .callers_first = o->reverse,
         .min_share = least,
-        .keep_up_to = o->no_script || o->chart ? 0 : FLAME_KEEP_UP_TO,
+        .keep_up_to = o->no_script ? 0 : FLAME_KEEP_UP_TO,
         .keep_rows = !o->no_script && !o->chart,
     };
     bool percent = strchr(o->min_width, '%') != NULL;

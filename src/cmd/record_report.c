@@ -203,6 +203,17 @@ static void print_sampled(const struct record_facts *f)
                   "few samples: raise the rate with -F");
 }
 
+/* Beside others on its CPU a program stops before the tick that would have sampled it. */
+static void print_tick(const struct record_facts *f)
+{
+    if (f->obtained == BY_TIMER && f->rate_achieved_hz > 0 && f->files <= 1 &&
+        f->rate_achieved_hz < 0.6 * f->rate_hz)
+        fprintf(stderr,
+                "  the timer got %.0f of %.0f samples per second of CPU time: beside other "
+                "processes on its CPU the program seldom runs at the tick\n",
+                f->rate_achieved_hz, f->rate_hz);
+}
+
 static void print_quality(const struct record_facts *f)
 {
     double whole = f->samples ? record_percent(f->ends[UNWIND_WHOLE], f->samples) : 100;
@@ -219,6 +230,7 @@ static void print_quality(const struct record_facts *f)
         fprintf(stderr, "  the kernel throttled sampling %llu times: lower the rate\n",
                 (unsigned long long)f->throttled);
     print_note(f);
+    print_tick(f);
 }
 
 /* No sample where at least this many were due: what ran was there, but each part of it too short.
@@ -250,6 +262,8 @@ static void print_few(const struct record_facts *f, const char *command)
         fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
     } else if (!f->all.samples)
         print_none(f);
+    else if (f->obtained == BY_TRACE || f->obtained == BY_SOFTWARE_EVENT) /* each has a sample */
+        return;
     else
         fprintf(stderr, "  only %llu %s: shares are rough; run longer%s\n",
                 (unsigned long long)f->all.samples, f->all.samples == 1 ? "sample" : "samples",

@@ -10,6 +10,19 @@ int stream_samples(const struct stream *s)
     return -1;
 }
 
+bool stream_has_every_event(const struct stream *s)
+{
+    int counts = stream_samples(s);
+    if ((s->obtained != BY_TRACE && s->obtained != BY_SOFTWARE_EVENT) || counts < 0 ||
+        s->rate_hz > 0 || !s->lost_known || s->lost)
+        return false;
+    for (int i = 0; i < s->n_types; i++)
+        if (i != counts && s->types[i].dimension == DIM_COUNT &&
+            s->types[i].total == s->types[counts].total)
+            return true;
+    return false;
+}
+
 uint64_t stream_unfinished(const struct stream *s)
 {
     uint64_t n = 0;

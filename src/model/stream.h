@@ -62,6 +62,12 @@ struct stream {
 /* The column that counts samples, or -1 where they are not recorded or nothing was sampled. */
 int stream_samples(const struct stream *s);
 
+/*
+ * Whether each event has a sample of its own, as of a tracepoint with a period of one: shares are
+ * then exact for this run.
+ */
+bool stream_has_every_event(const struct stream *s);
+
 /* Rows whose stack does not reach the bottom, all reasons together. */
 uint64_t stream_unfinished(const struct stream *s);
 

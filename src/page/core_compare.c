@@ -41,7 +41,7 @@ static int sides_select(struct sides *s, struct core *c, const struct question *
     return 0;
 }
 
-static void compare_functions(const struct sides *s, struct json *j)
+static void core_compare_functions(const struct sides *s, struct json *j)
 {
     struct printed out;
     struct diff *d = diff_build(&s->opts);
@@ -59,7 +59,7 @@ static void compare_functions(const struct sides *s, struct json *j)
     printed_put(&out, j, "diff");
 }
 
-static int compare_scopes(const struct sides *s, struct json *j, struct err *err)
+static int core_compare_scopes(const struct sides *s, struct json *j, struct err *err)
 {
     struct printed out;
     struct scopediff d;
@@ -113,9 +113,9 @@ int core_compare(struct core *c, const struct question *q, struct json *j, struc
     if (rc == 0 && s.reasons.n && !q->force)
         json_put_str(j, "refused", buf_cstr(&s.reasons));
     else if (rc == 0 && scopes)
-        rc = compare_scopes(&s, j, err);
+        rc = core_compare_scopes(&s, j, err);
     else if (rc == 0)
-        compare_functions(&s, j);
+        core_compare_functions(&s, j);
     buf_done(&s.reasons);
     return rc;
 }

@@ -2,20 +2,11 @@
 #include "analysis/label.h"
 #include "analysis/scopetree.h"
 #include "base/idmap.h"
-#include "model/waitstream.h"
-#include "page/core_inner.h"
+#include "page/lanes_inner.h"
 
 #include <math.h>
 
-enum { LANES_MAX = 64, BINS_MAX = 4096, POINTS_MAX = 2000, SPANS_MAX = 4000 };
-
-struct lanes {
-    const struct profile *p;
-    uint32_t *same;             /* by thread: see lanes_same() */
-    uint64_t first_ns, last_ns; /* of all rows of the profile */
-    double from_ns, to_ns;      /* since first_ns: what is seen */
-    size_t bins;
-};
+enum { BINS_MAX = 4096, POINTS_MAX = 2000, SPANS_MAX = 4000 };
 
 /* As a range of time is understood everywhere (selection.h): since the first row of all streams. */
 static bool lanes_span(const struct profile *p, uint64_t *ret_first, uint64_t *ret_last)
@@ -34,7 +25,7 @@ static bool lanes_span(const struct profile *p, uint64_t *ret_first, uint64_t *r
 }
 
 /* Add VALUE, spread over FROM..TO (nanoseconds since the first row), to the bins. */
-static void lanes_spread(const struct lanes *l, double *bins, double from, double to, double value)
+void lanes_spread(const struct lanes *l, double *bins, double from, double to, double value)
 {
     double width = (l->to_ns - l->from_ns) / (double)l->bins;
     if (to < l->from_ns || from > l->to_ns || !(width > 0))
@@ -54,7 +45,7 @@ static void lanes_spread(const struct lanes *l, double *bins, double from, doubl
     }
 }
 
-static void put_bins(struct json *j, const char *key, const double *bins, size_t n)
+void lanes_put_bins(struct json *j, const char *key, const double *bins, size_t n)
 {
     json_key(j, key);
     json_open(j, '[');
@@ -124,7 +115,7 @@ static struct lane *list_lanes(const struct lanes *l, const struct selection *s,
     return lanes;
 }
 
-static void lanes_put_thread(struct json *j, const struct profile *p, uint32_t thread)
+void lanes_put_thread(struct json *j, const struct profile *p, uint32_t thread)
 {
     const struct thread *t = &p->threads.at[thread];
     json_key(j, "name");
@@ -181,62 +172,9 @@ static void put_lanes(struct json *j, const struct lanes *l, const struct select
         json_key(j, "samples");
         json_int(j, list[i].samples);
         if (timed)
-            put_bins(j, "bins", bins + i * l->bins, l->bins);
+            lanes_put_bins(j, "bins", bins + i * l->bins, l->bins);
         json_close(j, '}');
     }
-    json_close(j, ']');
-}
-
-/* --- states of threads --- */
-
-/* The lane of each thread that has states, in the order they are met; returns how many. */
-static uint32_t list_state_lanes(const struct lanes *l, const struct rows *r, uint32_t *lane_of,
-                                 uint32_t threads[LANES_MAX])
-{
-    uint32_t n = 0;
-    memset(lane_of, 0xff, l->p->threads.n * sizeof *lane_of);
-    for (size_t i = 0; i < r->n && n < LANES_MAX; i++) {
-        uint32_t t = l->same[r->thread[i].i];
-        if (lane_of[t] != UINT32_MAX)
-            continue;
-        threads[n] = t;
-        lane_of[t] = n++;
-    }
-    return n;
-}
-
-static void put_state_lanes(struct json *j, const struct lanes *l, const struct waitstream *w)
-{
-    const struct rows *r = &profile_stream(l->p, w->states)->rows;
-    uint32_t threads[LANES_MAX];
-    autofree uint32_t *lane_of = mem_calloc(l->p->threads.n + 1, sizeof *lane_of);
-    uint32_t n = list_state_lanes(l, r, lane_of, threads);
-    size_t each = l->bins * THREAD_STATES;
-    autofree double *bins = mem_calloc(n * each + 1, sizeof *bins);
-    for (size_t i = 0; r->time_ns && r->duration_ns && i < r->n; i++) {
-        uint32_t lane = lane_of[l->same[r->thread[i].i]];
-        double at = (double)(r->time_ns[i] - l->first_ns);
-        for (int k = 0; lane != UINT32_MAX && k < THREAD_STATES; k++)
-            lanes_spread(l, bins + lane * each + (size_t)k * l->bins, at,
-                         at + (double)r->duration_ns[i], (double)r->value[w->state_column[k]][i]);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        json_open(j, '{');
-        lanes_put_thread(j, l->p, threads[i]);
-        for (int k = 0; k < THREAD_STATES; k++)
-            put_bins(j, thread_state_name((enum thread_state)k),
-                     bins + i * each + (size_t)k * l->bins, l->bins);
-        json_close(j, '}');
-    }
-}
-
-static void put_states(struct json *j, const struct lanes *l)
-{
-    struct waitstream w;
-    json_key(j, "states");
-    json_open(j, '[');
-    if (l->bins && waitstream_find(l->p, &w) && w.states >= 0)
-        put_state_lanes(j, l, &w);
     json_close(j, ']');
 }
 
@@ -413,7 +351,10 @@ int core_lanes(struct core *c, const struct question *q, struct json *j, struct 
     json_put_uint(j, "bins", l.bins);
     json_put_bool(j, "is_time", type->dimension == DIM_TIME && type->role == ROLE_FLOW);
     put_lanes(j, &l, &shown);
-    put_states(j, &l);
+    if (q->brief)
+        return 0;
+    lanes_put_states(j, &l);
+    lanes_put_marks(j, &l, v->selection.stream);
     put_counters(j, &l);
     put_spans(j, &l);
     return 0;

@@ -23,21 +23,26 @@ static int ranked_by_name(const void *a, const void *b, void *ctx)
     return names ? names : (x > y) - (x < y);
 }
 
-static size_t rank_rows(const struct flat *f, const char *sort, uint32_t *ret)
+/* The first N at least, in order; RET has room for all rows twice. */
+static size_t rank_rows(const struct flat *f, const char *sort, size_t n, uint32_t *ret)
 {
-    enum flat_what what = sort && strcmp(sort, "self") == 0 ? FLAT_SELF : FLAT_TOTAL;
-    size_t n = flat_top(f, what, f->rows.n, ret);
-    if (sort && strcmp(sort, "name") == 0)
-        qsort_r(ret, n, sizeof *ret, ranked_by_name, &(struct ranked){f, sort});
-    if (what == FLAT_TOTAL)
-        return n;
+    if (sort && strcmp(sort, "name") == 0) {
+        size_t all = flat_top(f, FLAT_TOTAL, f->rows.n, ret);
+        qsort_r(ret, all, sizeof *ret, ranked_by_name, &(struct ranked){f, sort});
+        return all;
+    }
+    if (!sort || strcmp(sort, "self") != 0)
+        return flat_top(f, FLAT_TOTAL, n, ret);
+    size_t have = flat_top(f, FLAT_SELF, n, ret);
+    if (have >= n)
+        return have;
     /* Behind those with samples of their own, the others by total. */
     autofree uint32_t *rest = mem_calloc(f->rows.n + 1, sizeof *rest);
-    size_t all = flat_top(f, FLAT_TOTAL, f->rows.n, rest);
+    size_t all = flat_top(f, FLAT_TOTAL, n + have, rest);
     for (size_t i = 0; i < all; i++)
         if (f->rows.at[rest[i]].self <= 0)
-            ret[n++] = rest[i];
-    return n;
+            ret[have++] = rest[i];
+    return have;
 }
 
 static int keep_matching(const struct flat *f, const char *pattern, uint32_t *rows, size_t *n,
@@ -76,34 +81,33 @@ static struct core_place *places_of_rows(const struct flat *f)
 }
 
 /* A share as the terminal prints it, and what it stands for. */
-static void list_put_share(struct json *j, const struct report *r, const struct flat *f,
-                           uint32_t row, enum flat_what what)
+static void list_put_share(struct json *j, const struct report *r, const struct flat_share *share,
+                           int64_t value, enum flat_what what)
 {
-    struct flat_share share = flat_share_of_row(f, row, what);
-    int64_t value = what == FLAT_SELF ? f->rows.at[row].self : f->rows.at[row].total;
     autobuf struct buf b = {0};
     char s[UNITS_MAX];
-    insight_share(&b, &share);
+    insight_share(&b, share);
     json_put_str(j, what == FLAT_SELF ? "self" : "total", buf_cstr(&b));
     b.n = 0;
     if (r->time_ns > 0)
-        buf_str(&b, units_scaled(s, report_time_ns(r, share.share), SCALED_NS));
+        buf_str(&b, units_scaled(s, report_time_ns(r, share->share), SCALED_NS));
     else
         caption_value(&b, r->profile, selection_value(r->selection), value);
     json_put_str(j, what == FLAT_SELF ? "self_time" : "total_time", buf_cstr(&b));
 }
 
-static void list_put_words(struct json *j, const struct report *r, const struct flat *f,
-                           const uint32_t *rows, size_t n)
+static void list_put_words(struct json *j, const struct report *r, const uint32_t *rows, size_t n,
+                           const struct flat_pair *shares)
 {
+    const struct flat *f = r->functions;
     autofree struct core_place *at = places_of_rows(f);
     json_key(j, "words");
     json_open(j, '[');
     for (size_t i = 0; i < n; i++) {
         json_open(j, '{');
         core_put_place(j, f->profile, &at[rows[i]]);
-        list_put_share(j, r, f, rows[i], FLAT_SELF);
-        list_put_share(j, r, f, rows[i], FLAT_TOTAL);
+        list_put_share(j, r, &shares[i].self, f->rows.at[rows[i]].self, FLAT_SELF);
+        list_put_share(j, r, &shares[i].total, f->rows.at[rows[i]].total, FLAT_TOTAL);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -120,12 +124,19 @@ int core_list(struct core *c, const struct question *q, struct json *j, struct e
         return -1;
     struct report r = {.selection = &v->selection, .profile = v->selection.profile};
     autofree uint32_t *rows = mem_calloc(2 * f->rows.n + 1, sizeof *rows);
-    size_t n = rank_rows(f, q->sort, rows);
+    bool filtered = q->pattern && *q->pattern;
+    size_t top = q->top < 0 ? 0 : q->top < ROWS_MAX ? (size_t)q->top : ROWS_MAX;
+    size_t skip = q->skip < 0 ? 0 : (size_t)q->skip < f->rows.n ? (size_t)q->skip : f->rows.n;
+    size_t n = rank_rows(f, q->sort, filtered ? f->rows.n : skip + top, rows);
     if (keep_matching(f, q->pattern, rows, &n, err) != 0)
         return -1;
-    size_t skip = q->skip < 0 ? 0 : (size_t)q->skip < n ? (size_t)q->skip : n;
-    size_t top = q->top < 0 ? 0 : q->top < ROWS_MAX ? (size_t)q->top : ROWS_MAX;
+    if (!filtered) /* there are more than were ranked */
+        n = flat_count_above(f, FLAT_TOTAL, 0);
+    skip = skip < n ? skip : n;
     top = top < n - skip ? top : n - skip;
+    autofree struct flat_pair *shares = mem_calloc(top + 1, sizeof *shares);
+    flat_shares_of_rows(f, rows + skip, top, shares);
+    r.functions = (struct flat *)(uintptr_t)f;
     r.time_ns = report_time_of(&v->selection);
     json_put_uint(j, "n", n);
     json_put_uint(j, "few", REPORT_FEW_FOR_ORDER);
@@ -133,9 +144,9 @@ int core_list(struct core *c, const struct question *q, struct json *j, struct e
     json_key(j, "rows");
     json_open(j, '[');
     for (size_t i = 0; i < top; i++)
-        report_put_row(j, &r, f, rows[skip + i]);
+        report_put_row(j, &r, f, rows[skip + i], &shares[i]);
     json_close(j, ']');
-    list_put_words(j, &r, f, rows + skip, top);
+    list_put_words(j, &r, rows + skip, top, shares);
     return 0;
 }
 

@@ -26,6 +26,7 @@ static const struct {
     {"function", FIELD_TEXT, offsetof(struct question, function)},
     {"inverted", FIELD_BOOL, offsetof(struct question, inverted)},
     {"chart", FIELD_BOOL, offsetof(struct question, chart)},
+    {"brief", FIELD_BOOL, offsetof(struct question, brief)},
     {"force", FIELD_BOOL, offsetof(struct question, force)},
     {"least", FIELD_NUMBER, offsetof(struct question, least)},
     {"top", FIELD_INT, offsetof(struct question, top)},

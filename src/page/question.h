@@ -38,6 +38,7 @@ struct question {
     const char *other_time; /* compare with this range of the same file; NULL = the second file */
     const char *by, *sort, *group, *pattern, *function;
     bool inverted, chart, force;
+    bool brief;   /* of the timeline: threads alone, no states, marks, counters and scopes */
     double least; /* share below which nodes are left out */
     int64_t top, skip, bins;
     int64_t pid, tid;    /* of the moment that is asked about */

@@ -117,7 +117,10 @@ void processes_end_walks(struct processes *ps)
 
 void processes_set_live(struct processes *ps)
 {
-    ps->live = true;
+    struct stat root;
+    ps->live = stat("/", &root) == 0;
+    ps->root_dev = ps->live ? root.st_dev : 0;
+    ps->root_ino = ps->live ? root.st_ino : 0;
 }
 
 void processes_move(struct processes *ps, struct profile *to)
@@ -174,7 +177,7 @@ static void process_clear(struct process_state *proc)
     space_drop(proc->space);
     proc->space = NULL;
     proc->executable = proc->jitdump = 0;
-    proc->asked_root = proc->moved = proc->asked_labels = false;
+    proc->asked_root = proc->asked_labels = false;
 }
 
 /* What it ran stays known: samples of its last moments may still come. */
@@ -197,6 +200,7 @@ static void process_start(struct process_state *proc, int parent_pid, uint64_t s
     proc->parent_pid = parent_pid;
     proc->start_ns = start_ns;
     proc->end_ns = 0;
+    proc->root_pid = 0;
     proc->belongs = (struct process_belongs){0};
     proc->asked_labels = false;
 }
@@ -338,6 +342,7 @@ void processes_fork(struct processes *ps, int pid, int tid, int parent_pid, int 
     to->executable = from->executable;
     to->jitdump = from->jitdump;
     to->belongs = from->belongs;
+    to->root_pid = from->root_pid;
     if ((to->space = from->space))
         to->space->refs++;
 }
@@ -405,36 +410,40 @@ static bool is_jitdump(struct text path)
     return slash && text_ends(path, ".dump") && strncmp(slash, "/jit-", 5) == 0;
 }
 
-/* Whether the root folder of PID is another than ours: a container or a chroot. */
-static bool has_other_root(int pid)
+/*
+ * Whether the root folder of a process is another than ours: a container or a chroot. One that has
+ * ended already is taken to have that of the process that started it.
+ */
+static void ask_root(struct processes *ps, struct process_state *proc)
 {
     char path[40];
-    struct stat theirs, ours;
-    snprintf(path, sizeof path, "/proc/%d/root/", pid);
-    return stat(path, &theirs) == 0 && stat("/", &ours) == 0 &&
-           (theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev);
+    struct stat theirs;
+    proc->asked_root = true;
+    snprintf(path, sizeof path, "/proc/%d/root/", proc->pid);
+    if (stat(path, &theirs) != 0)
+        return;
+    bool ours = theirs.st_ino == ps->root_ino && theirs.st_dev == ps->root_dev;
+    proc->root_pid = ours ? 0 : proc->pid;
 }
 
 /* Where to read a file that a running process sees as PATH; NULL = there. */
-static char *open_path_of(struct process_state *proc, const struct process_map *m)
+static char *open_path_of(struct processes *ps, struct process_state *proc, const char *path)
 {
-    if (!proc->asked_root) {
-        proc->asked_root = true;
-        proc->moved = has_other_root(proc->pid);
-    }
-    if (!proc->moved && access(m->path, F_OK) != 0) /* deleted */
-        return mem_printf("/proc/%d/map_files/%llx-%llx", proc->pid, (unsigned long long)m->start,
-                          (unsigned long long)m->end);
-    return proc->moved ? mem_printf("/proc/%d/root%s", proc->pid, m->path) : NULL;
+    if (!proc->asked_root)
+        ask_root(ps, proc);
+    return proc->root_pid ? mem_printf("/proc/%d/root%s", proc->root_pid, path) : NULL;
 }
 
 static uint32_t hex_text(struct processes *ps, const uint8_t *bytes, size_t n)
 {
-    char hex[2 * 64 + 1] = "";
+    static const char digits[] = "0123456789abcdef";
+    char hex[2 * 64];
     n = n < 64 ? n : 64;
-    for (size_t i = 0; i < n; i++)
-        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-    return intern_add(&ps->texts, text_of(hex));
+    for (size_t i = 0; i < n; i++) {
+        hex[2 * i] = digits[bytes[i] >> 4];
+        hex[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    return intern_add(&ps->texts, (struct text){hex, 2 * n});
 }
 
 /* The first file with code that a program maps, or that stands first in its maps, is the program.
@@ -459,18 +468,20 @@ void processes_mmap(struct processes *ps, const struct process_map *m)
         return;
     }
     struct code_map map = {.start = m->start, .end = m->end, .offset = m->offset, .path = path_id};
+    map.pid = ps->live ? m->pid : 0;
     if (m->build_id)
         map.build_id = hex_text(ps, m->build_id, m->build_id_bytes);
     bool file = path.n && path.at[0] == '/' && !process_is_anonymous(path);
     if (file && !proc->executable)
         set_executable(ps, proc, path_id);
-    autofree char *open_path = file && ps->live ? open_path_of(proc, m) : NULL;
+    autofree char *open_path = file && ps->live ? open_path_of(ps, proc, m->path) : NULL;
     struct unwind_map um = {
         .start = m->start,
         .end = m->end,
         .offset = m->offset,
         .path = process_is_anonymous(path) ? "" : m->path,
         .open_path = open_path,
+        .pid = map.pid,
         .user_id = (uint32_t)as->maps.n,
     };
     if (open_path)

@@ -28,11 +28,13 @@ static uint32_t read_build_id(struct processes *ps, const struct code_map *m)
         if (ps->build_ids.at[i].path == id)
             return ps->build_ids.at[i].build_id;
     uint32_t found = 0;
-    if (unwind_table_load(path, &t, &ignored) == 0) {
+    autoclose int fd = unwind_open_mapped(path, m->pid, m->start, m->end);
+    if (fd >= 0 && unwind_table_load_fd(fd, path, &t, &ignored) == 0) {
         found = intern_add(&ps->texts, text_of(t->build_id));
         unwind_table_free(t);
     }
-    *vec_push(&ps->build_ids) = (struct known_build_id){id, found};
+    if (access(path, F_OK) == 0) /* of deleted ones several may have had this path */
+        *vec_push(&ps->build_ids) = (struct known_build_id){id, found};
     return found;
 }
 
@@ -50,7 +52,7 @@ static void hold(struct processes *ps, const struct code_map *m)
     const char *path = intern_get(&ps->texts, m->open_path ? m->open_path : m->path).at;
     if (!ps->live || path[0] != '/' || ps->held.n == HELD_MAX || is_held(ps, m))
         return;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = unwind_open_mapped(path, m->pid, m->start, m->end);
     if (fd < 0)
         return;
     struct held_file *h = vec_push(&ps->held);

@@ -12,6 +12,7 @@ struct code_map {
     uint64_t start, end, offset;
     uint32_t path, build_id; /* in processes.texts */
     uint32_t open_path;      /* where to read it instead; 0 = there */
+    int pid;                 /* that has it mapped now; 0 = none */
     struct mapping_id mapping;
 };
 
@@ -57,10 +58,11 @@ struct address_space {
 struct process_state {
     int pid, parent_pid; /* parent_pid: -1 = not known */
     int n_tasks;
-    bool ended;             /* the next task of this pid is another process */
-    uint32_t executable;    /* path of what it runs, in processes.texts; 0 = not known */
-    uint32_t jitdump;       /* path of the dump it mapped, in processes.texts; 0 = none */
-    bool asked_root, moved; /* moved: its root folder is not ours */
+    bool ended;          /* the next task of this pid is another process */
+    uint32_t executable; /* path of what it runs, in processes.texts; 0 = not known */
+    uint32_t jitdump;    /* path of the dump it mapped, in processes.texts; 0 = none */
+    bool asked_root;
+    int root_pid; /* /proc/PID/root of this one is its root folder; 0 = its root is ours */
     uint64_t start_ns, end_ns;
     struct process_id row; /* 0 = none yet */
     bool asked_labels;     /* else what it belongs to is that of the process that started it */
@@ -94,6 +96,8 @@ struct processes {
     uint32_t last_serial;
     size_t n_maps; /* of all address spaces */
     bool live;
+    dev_t root_dev; /* of our root folder */
+    ino_t root_ino;
     uint64_t now_ns; /* 0 = not known */
     struct mapping_id kernel;
     uint64_t kernel_start, kernel_end, kernel_text; /* 0 where not told */

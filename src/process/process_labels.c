@@ -6,8 +6,13 @@
  */
 #include "process/process_inner.h"
 
+#include "base/buf.h"
+
 #include <fcntl.h>
 #include <pwd.h>
+#include <sys/stat.h>
+
+enum { PROC_BYTES = 4096 };
 
 /* --- names --- */
 
@@ -116,14 +121,17 @@ bool process_cgroup_is(struct text cgroup, const char *name)
 
 /* --- what /proc says --- */
 
-/* All of a small file of a process; "" where it is gone. */
-static struct text read_proc(int pid, const char *name, char *ret, size_t room)
+/* All of a small file of a process, and whose it is; "" where it is gone. */
+static struct text read_proc(int pid, const char *name, struct buf *ret, uid_t *ret_owner)
 {
     char path[48];
+    struct stat st;
     snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    vec_reserve(ret, PROC_BYTES);
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC); /* stdio would ask thrice as much of it */
-    ssize_t n = fd < 0 ? 0 : read(fd, ret, room);
-    return (struct text){ret, n > 0 ? (size_t)n : 0};
+    ssize_t n = fd < 0 || fstat(fd, &st) != 0 ? 0 : read(fd, ret->at, PROC_BYTES);
+    *ret_owner = n > 0 ? st.st_uid : (uid_t)-1;
+    return (struct text){ret->at, n > 0 ? (size_t)n : 0};
 }
 
 /* Of "Uid:\t1000\t1000\t1000\t1000" the first. */
@@ -140,14 +148,28 @@ static bool find_user(struct text status, uid_t *ret)
     return false;
 }
 
+/*
+ * Files of /proc/PID belong to the user whose rights it has, or to root. Where that is still the
+ * user of the process that started it, it is that user's; else /proc/PID/status, which takes the
+ * kernel thrice as long to write as all the rest.
+ */
+static bool ask_user(const struct process_state *proc, uid_t owner, uid_t *ret)
+{
+    autobuf struct buf status = {0};
+    uid_t ignored;
+    *ret = owner;
+    if (proc->belongs.known && proc->belongs.uid == owner)
+        return true;
+    return find_user(read_proc(proc->pid, "status", &status, &ignored), ret);
+}
+
 static void ask_about(struct processes *ps, struct process_state *proc)
 {
-    char lines[4096], status[4096];
-    struct text cgroups = read_proc(proc->pid, "cgroup", lines, sizeof lines);
-    struct text about = read_proc(proc->pid, "status", status, sizeof status);
-    uid_t uid;
+    autobuf struct buf lines = {0};
+    uid_t owner, uid;
+    struct text cgroups = read_proc(proc->pid, "cgroup", &lines, &owner);
     proc->asked_labels = true;
-    if (!find_user(about, &uid))
+    if (!cgroups.n || !ask_user(proc, owner, &uid))
         return;
     proc->belongs = (struct process_belongs){
         .known = true, .uid = uid, .cgroup = intern_add(&ps->texts, process_cgroup(cgroups))};

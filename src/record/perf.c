@@ -274,8 +274,13 @@ enum { TURN_SAMPLES = 4, TURN_SAMPLES_BLIND = 128, TURN_NS = 3000000, TURN_NS_BL
 /* Turning thousands of threads takes a while. It may take so much of the time. */
 enum { TURN_COST = 200 };
 
-/* While samples come, look after so long whether stacks are cut. */
-enum { LOOK_NS = 20000000 };
+/*
+ * While samples come, look after so long whether stacks are cut. A machine at a low rate has few
+ * of them, and the recorder is to be looked for in vain there: at 99 Hz and less it gets up ten
+ * times a second. (Processes that come and go are still seen in time to ask whose they are, or
+ * else are like those that started them.)
+ */
+enum { LOOK_NS = 20000000, LOOK_MOST_NS = 100000000, LOOK_SAMPLES = 10 };
 
 static uint64_t random_below(struct perf_run *r, uint64_t n)
 {
@@ -287,6 +292,14 @@ static void wake_after(struct perf_run *r, uint64_t ns)
 {
     struct itimerspec when = {.it_value = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)}};
     timerfd_settime(r->timer_fd, 0, &when, NULL);
+}
+
+static uint64_t look_ns(const struct perf_run *r)
+{
+    uint64_t ns = (uint64_t)(LOOK_SAMPLES * 1e9 / (r->opts.rate_hz > 1 ? r->opts.rate_hz : 1));
+    if (!r->opts.machine || ns < LOOK_NS)
+        return LOOK_NS;
+    return ns < LOOK_MOST_NS ? ns : LOOK_MOST_NS;
 }
 
 static void choose_set(struct perf_run *r)
@@ -351,7 +364,7 @@ static int perf_poll(void *run, struct err *err)
     perf_take_turn(r);
     take_turns_with_stacks(r);
     if (r->samples > before && !r->turned)
-        wake_after(r, LOOK_NS / 2 + random_below(r, LOOK_NS));
+        wake_after(r, look_ns(r) / 2 + random_below(r, look_ns(r)));
     return 0;
 }
 

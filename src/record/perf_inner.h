@@ -16,6 +16,9 @@ struct ending {
     uint64_t time_ns;
 };
 
+/* Threads that end may have numbers like these; a bound on what must be searched for one. */
+enum { ENDING_MARKS = 1 << 12 };
+
 struct perf_run {
     struct engine_opts opts;
     struct engine_sink to;
@@ -33,6 +36,7 @@ struct perf_run {
     struct stackfit fit;
     VEC(struct ending) endings; /* from first_ending on, oldest first */
     size_t first_ending;
+    uint16_t ending_marks[ENDING_MARKS]; /* how many of them have a number like this */
     uint64_t samples;
     int timer_fd; /* wakes the recorder for a turn, or to see early that stacks are cut */
     /* turns */

@@ -123,10 +123,16 @@ static void take_mmap2(struct perf_run *r, const struct perf_event_header *h)
 /* Nobody else gets the number of a thread so soon. */
 #define ENDING_NS UINT64_C(2000000000)
 
+static uint16_t *ending_mark(struct perf_run *r, int tid)
+{
+    return &r->ending_marks[(unsigned)tid % ENDING_MARKS];
+}
+
 static void end_thread(struct perf_run *r, struct ending *e)
 {
     if (e->tid < 0)
         return;
+    --*ending_mark(r, e->tid);
     processes_exit(r->to.processes, e->pid, e->tid);
     if (r->filtered)
         perffilter_remove(&r->filter, e->tid);
@@ -139,7 +145,8 @@ void perf_settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
            r->endings.at[r->first_ending].time_ns + ENDING_NS < at_ns;
          r->first_ending++)
         end_thread(r, &r->endings.at[r->first_ending]);
-    for (size_t i = r->first_ending; tid >= 0 && i < r->endings.n; i++)
+    bool searched = tid >= 0 && *ending_mark(r, tid); /* forks are frequent, such numbers rare */
+    for (size_t i = r->first_ending; searched && i < r->endings.n; i++)
         if (r->endings.at[i].tid == tid)
             end_thread(r, &r->endings.at[i]);
     if (r->first_ending &&
@@ -155,9 +162,11 @@ void perf_settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
 static void take_exit_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
 {
     perfswitch_exit(&r->switches, (int)ids[2], at_ns);
-    if (r->filtered || r->opts.machine)
+    uint16_t *mark = ending_mark(r, (int)ids[2]);
+    if ((r->filtered || r->opts.machine) && *mark < UINT16_MAX) {
         *vec_push(&r->endings) = (struct ending){(int)ids[0], (int)ids[2], at_ns};
-    else
+        ++*mark;
+    } else
         processes_exit(r->to.processes, (int)ids[0], (int)ids[2]);
 }
 

@@ -136,7 +136,10 @@ static int set_event(struct perfattr *a, const char *event, struct err *err)
     a->clock = a->attr.type == SW && (a->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
                                       a->attr.config == PERF_COUNT_SW_TASK_CLOCK);
     bool hardware = a->attr.type == HW || a->attr.type == PERF_TYPE_RAW;
-    a->obtained = hardware ? BY_HARDWARE : a->clock ? BY_SOFTWARE_CLOCK : BY_SOFTWARE_EVENT;
+    a->obtained = hardware                               ? BY_HARDWARE
+                  : a->clock                             ? BY_SOFTWARE_CLOCK
+                  : a->attr.type == PERF_TYPE_TRACEPOINT ? BY_TRACE
+                                                         : BY_SOFTWARE_EVENT;
     return 0;
 }
 
@@ -148,10 +151,11 @@ static int set_event(struct perfattr *a, const char *event, struct err *err)
  */
 #define PERIOD_FACTOR 0.9095
 
-/* Clocks and counters are sampled at a rate; software events are rare: each one counts. */
+/* Clocks and counters are sampled at a rate; software events and tracepoints are rare: each counts.
+ */
 static void set_rate(struct perfattr *a, double rate_hz)
 {
-    if (a->obtained == BY_SOFTWARE_EVENT) {
+    if (a->obtained == BY_SOFTWARE_EVENT || a->obtained == BY_TRACE) {
         a->attr.sample_period = 1;
     } else if (a->clock) {
         a->attr.sample_period = (uint64_t)llround(PERIOD_FACTOR * 1e9 / rate_hz);

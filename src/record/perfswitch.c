@@ -20,7 +20,7 @@ static enum thread_state state_of_thread(int pid, int tid)
     autofclose FILE *f = fopen(path, "re");
     line[f ? fread(line, 1, sizeof line - 1, f) : 0] = '\0';
     const char *name_end = strrchr(line, ')');
-    bool waits = name_end && name_end[1] && name_end[2] && strchr("SDI", name_end[2]);
+    bool waits = name_end && name_end[1] && name_end[2] && strchr("SDITt", name_end[2]);
     return waits ? THREAD_BLOCKED : THREAD_UNKNOWN;
 }
 

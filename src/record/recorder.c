@@ -62,7 +62,8 @@ static void recorder_add_stream(struct recorder *r, size_t i)
 {
     struct profile *p = r->profile;
     const struct engine_facts *f = &r->facts[i];
-    autofree char *bare = mem_strndup(f->event, strcspn(f->event, ":"));
+    struct text name = event_bare_name(text_of(f->event));
+    autofree char *bare = mem_strndup(name.at, name.n);
     int stream = profile_add_stream(p, f->event, f->obtained);
     profile_stream(p, stream)->rate_hz = f->rate_hz > 0 ? r->opts.engine.rate_hz : 0;
     int samples = profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
@@ -316,9 +317,12 @@ static int start_locks(struct recorder *r, struct err *err)
 }
 
 /* Nobody asked for them: where there can be none (a limit on the size of files), the rest is
- * recorded. */
+ * recorded. Programs of a whole machine run already and cannot be told of the rings: to look for
+ * them fifty times a second was half of all wakeups. */
 static void start_scopes(struct recorder *r)
 {
+    if (r->opts.engine.machine)
+        return;
     struct scopes_opts o = {.profile = r->profile, .processes = r->processes};
     o.live = r->opts.listen ? &r->live : NULL;
     o.send = r->send;

@@ -11,7 +11,8 @@ struct sidecar_symbol {
 };
 
 struct sidecar_lib {
-    struct buf code_id; /* lower-case hex */
+    struct buf code_id;    /* lower-case hex; empty where the file has none, as the vDSO */
+    struct buf debug_name; /* last part of its path */
     VEC(struct sidecar_symbol) symbols;
 };
 
@@ -85,6 +86,9 @@ static void read_lib(struct sidecar *s, struct jsonread *j)
             struct text id = json_get_text(j);
             for (size_t i = 0; i < id.n; i++)
                 buf_byte(&lib->code_id, (uint8_t)tolower((unsigned char)id.at[i]));
+        } else if (text_is(key, "debug_name") && json_peek(j) == JSON_STRING) {
+            struct text name = json_get_text(j);
+            buf_add(&lib->debug_name, name.at, name.n);
         } else if (text_is(key, "symbol_table") && sidecar_enter(j, JSON_ARRAY)) {
             while (json_element(j))
                 read_symbol(lib, j);
@@ -117,11 +121,23 @@ static int sidecar_by_start(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static struct sidecar_lib *lib_of(const struct sidecar *s, struct text build_id)
+static bool sidecar_same_text(struct text a, struct text b)
 {
-    for (size_t i = 0; build_id.n && i < s->libs.n; i++) {
+    return a.n == b.n && memcmp(a.at, b.at, a.n) == 0;
+}
+
+/* By build-id; a file without one by its name, among those that have none. */
+static struct sidecar_lib *lib_of(const struct sidecar *s, struct text build_id, struct text path)
+{
+    const char *slash = path.n ? memrchr(path.at, '/', path.n) : NULL;
+    size_t folder = slash ? (size_t)(slash + 1 - path.at) : 0;
+    struct text name = {path.at + folder, path.n - folder};
+    for (size_t i = 0; i < s->libs.n; i++) {
         struct text id = buf_text(&s->libs.at[i].code_id);
-        if (id.n == build_id.n && memcmp(id.at, build_id.at, id.n) == 0)
+        bool same = build_id.n ? sidecar_same_text(id, build_id)
+                               : !id.n && name.n &&
+                                     sidecar_same_text(buf_text(&s->libs.at[i].debug_name), name);
+        if (same)
             return &s->libs.at[i];
     }
     return NULL;
@@ -170,7 +186,8 @@ static int64_t name_frames(struct sidecar *s, struct profile *p)
             qsort(s->libs.at[i].symbols.at, s->libs.at[i].symbols.n,
                   sizeof *s->libs.at[i].symbols.at, sidecar_by_start);
     for (size_t i = 0; i < p->mappings.n; i++)
-        *vec_push(&libs) = lib_of(s, profile_str(p, p->mappings.at[i].build_id));
+        *vec_push(&libs) = lib_of(s, profile_str(p, p->mappings.at[i].build_id),
+                                  profile_str(p, p->mappings.at[i].path));
     for (uint32_t i = 0; i < p->frames.n; i++) {
         const struct frame *f = &p->frames.at[i];
         if (f->pc && !f->n_lines && libs.at[f->mapping.i])
@@ -195,6 +212,7 @@ static void sidecar_done(struct sidecar *s)
 {
     for (size_t i = 0; i < s->libs.n; i++) {
         buf_done(&s->libs.at[i].code_id);
+        buf_done(&s->libs.at[i].debug_name);
         vec_done(&s->libs.at[i].symbols);
     }
     vec_done(&s->libs);

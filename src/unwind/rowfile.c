@@ -48,34 +48,64 @@ static void *copy_of(const void *bytes, size_t n)
     return copy;
 }
 
-bool rowfile_read(struct unwind_table *t, uint64_t file_bytes)
+/* Fill T from WHOLE, the file. */
+static bool take_rows(struct unwind_table *t, uint64_t file_bytes, struct text whole)
 {
-    autofree char *name = rowfile_name_of(t);
-    autobuf struct buf b = {0};
     struct head h;
-    if (!name || !cachefile_read(name, &b) || b.n < sizeof h)
+    if (whole.n < sizeof h)
         return false;
-    memcpy(&h, b.at, sizeof h);
-    const char *body = b.at + sizeof h;
-    size_t n = b.n - sizeof h, segments = h.n_segments * sizeof *t->segments;
+    memcpy(&h, whole.at, sizeof h);
+    const char *body = whole.at + sizeof h;
+    size_t n = whole.n - sizeof h, segments = h.n_segments * sizeof *t->segments;
     if (!head_is_good(&h, t, file_bytes, n) || checksum(&h, body, n) != h.checksum)
         return false;
+    rowfile_free(t);
+    free(t->segments);
     t->base = h.base;
     t->n_segments = h.n_segments;
     t->n_rows = h.n_rows;
-    free(t->segments);
     t->segments = copy_of(body, segments);
-    t->rows = copy_of(body + segments, n - segments);
+    t->rows = (struct unwind_row *)(uintptr_t)(body + segments);
+    t->mapped = whole;
     return true;
+}
+
+bool rowfile_read(struct unwind_table *t, uint64_t file_bytes)
+{
+    autofree char *name = rowfile_name_of(t);
+    struct text whole;
+    if (!name || !cachefile_map(name, &whole))
+        return false;
+    if (!take_rows(t, file_bytes, whole)) {
+        cachefile_unmap(whole);
+        return false;
+    }
+    return true;
+}
+
+void rowfile_rest(const struct unwind_table *t)
+{
+    if (t->mapped.n)
+        cachefile_rest(t->mapped);
+}
+
+void rowfile_free(struct unwind_table *t)
+{
+    if (t->mapped.n)
+        cachefile_unmap(t->mapped);
+    else
+        free(t->rows);
+    t->rows = NULL;
+    t->mapped = (struct text){0};
 }
 
 /* --- writing --- */
 
-void rowfile_write(const struct unwind_table *t, uint64_t file_bytes)
+bool rowfile_write(const struct unwind_table *t, uint64_t file_bytes)
 {
     autofree char *name = rowfile_name_of(t);
     if (!name || t->n_rows < SMALL_ROWS)
-        return;
+        return false;
     struct head h = {.machine = t->machine,
                      .n_segments = (uint32_t)t->n_segments,
                      .base = t->base,
@@ -88,5 +118,5 @@ void rowfile_write(const struct unwind_table *t, uint64_t file_bytes)
     buf_add(&b, t->rows, t->n_rows * sizeof *t->rows);
     h.checksum = checksum(&h, b.at + sizeof h, b.n - sizeof h);
     memcpy(b.at, &h, sizeof h);
-    cachefile_write(name, &b);
+    return cachefile_write(name, &b);
 }

@@ -6,7 +6,8 @@
  *     segments, rows: as in memory
  *
  * The checksum covers all that follows the magic but itself. Files are for this machine only:
- * they are in its byte order, and another version of Kelvin makes its own.
+ * they are in its byte order, and another version of Kelvin makes its own. Rows are used where
+ * they lie in the file: of the million of a compiler a walk looks at few.
  */
 #pragma once
 #include "unwind/table.h"
@@ -14,5 +15,11 @@
 /* Fill T, whose build_id and machine are set, from the cache. FILE_BYTES is the ELF file's size. */
 bool rowfile_read(struct unwind_table *t, uint64_t file_bytes);
 
-/* Keep T for the next time; where that is not possible nothing happens. */
-void rowfile_write(const struct unwind_table *t, uint64_t file_bytes);
+/* Keep T for the next time; false where that is not worth it or not possible. */
+bool rowfile_write(const struct unwind_table *t, uint64_t file_bytes);
+
+/* All rows were looked at, and few will be again: those of a file take no memory until then. */
+void rowfile_rest(const struct unwind_table *t);
+
+/* Give back the rows of T, wherever they are. */
+void rowfile_free(struct unwind_table *t);

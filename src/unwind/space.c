@@ -95,12 +95,24 @@ static int open_one(const char *path)
     return path && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 }
 
-static const struct file *load_at(struct unwind_files *f, const char *open_path, const char *path)
+int unwind_open_mapped(const char *path, int pid, uint64_t start, uint64_t end)
 {
-    autoclose int fd = open_one(open_path);
+    char mapped[80];
+    int fd = open_one(path);
+    if (fd >= 0 || !pid || path[0] != '/')
+        return fd;
+    snprintf(mapped, sizeof mapped, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start,
+             (unsigned long long)end);
+    return open_one(mapped);
+}
+
+static const struct file *load_map(struct unwind_files *f, const struct mapped *m)
+{
+    const struct unwind_map *at = &m->map;
+    autoclose int fd = open_one(m->open_path);
     if (fd < 0)
-        fd = open_one(path);
-    return fd < 0 ? NULL : space_load(f, fd, path);
+        fd = unwind_open_mapped(at->path, at->pid, at->start, at->end);
+    return fd < 0 ? NULL : space_load(f, fd, at->path);
 }
 
 /* Every process has the same vdso; ours is at hand. Its section headers come last. */
@@ -151,7 +163,7 @@ static void open_map(struct unwind_space *s, struct mapped *m)
     if (strcmp(m->map.path, "[vdso]") == 0) {
         m->table = load_vdso(s->files);
     } else {
-        const struct file *f = load_at(s->files, m->open_path, m->map.path);
+        const struct file *f = load_map(s->files, m);
         m->table = f ? f->table : NULL;
         m->code = f ? f->code : NULL;
     }

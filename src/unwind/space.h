@@ -16,8 +16,9 @@ void unwind_files_free(struct unwind_files *f); /* after all spaces that use it;
 struct unwind_map {
     uint64_t start, end, offset; /* addresses, and the file offset of start */
     const char *path;            /* as the process sees it; "[vdso]", "" or "//anon" for no file */
-    const char *open_path; /* where to read it: /proc/PID/root/... or map_files; NULL = path */
-    uint32_t user_id;      /* whatever the caller wants back from unwind_space_find() */
+    const char *open_path;       /* where to read it: /proc/PID/root/...; NULL = path */
+    uint32_t user_id;            /* whatever the caller wants back from unwind_space_find() */
+    int pid;                     /* that has it mapped now, for files that are deleted; 0 = none */
 };
 
 struct unwind_space *unwind_space_new(struct unwind_files *files);
@@ -29,10 +30,14 @@ void unwind_space_set_machine(struct unwind_space *s, uint16_t machine);
 
 /*
  * Map; what was mapped there before is unmapped in that range. Strings are copied. The file is
- * opened when the first walk comes by: at open_path, or at path if the process is gone by then.
+ * opened when the first walk comes by: at open_path, or at path if the process is gone by then, or
+ * as what is mapped if that is gone.
  */
 void unwind_space_map(struct unwind_space *s, const struct unwind_map *m);
 void unwind_space_clear(struct unwind_space *s); /* exec */
+
+/* Open a file that may be deleted: PATH, or what process PID has mapped from START to END. */
+int unwind_open_mapped(const char *path, int pid, uint64_t start, uint64_t end);
 
 /* The mapping that holds PC, or NULL. Good until the space changes. */
 const struct unwind_map *unwind_space_find(const struct unwind_space *s, uint64_t pc);

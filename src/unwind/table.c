@@ -107,8 +107,8 @@ static int table_load(struct objfile *o, bool cached, struct unwind_table **ret,
     int rc = 0;
     if (!cached || !rowfile_read(t, o->size_bytes)) {
         rc = find_rows(o, t, err);
-        if (rc == 0 && cached)
-            rowfile_write(t, o->size_bytes);
+        if (rc == 0 && cached && rowfile_write(t, o->size_bytes))
+            rowfile_read(t, o->size_bytes); /* from here on in the file, not in our memory */
     }
     objfile_done(o);
     if (rc != 0) {
@@ -116,6 +116,7 @@ static int table_load(struct objfile *o, bool cached, struct unwind_table **ret,
         t = NULL;
     } else {
         index_rows(t);
+        rowfile_rest(t);
     }
     *ret = t;
     return rc;
@@ -154,7 +155,7 @@ void unwind_table_free(struct unwind_table *t)
 {
     if (!t)
         return;
-    free(t->rows);
+    rowfile_free(t);
     free(t->before);
     free(t->segments);
     free(t);

@@ -76,6 +76,7 @@ struct unwind_table {
     uint64_t base; /* address of pc 0 */
     struct unwind_row *rows;
     size_t n_rows;
+    struct text mapped; /* the file that the rows lie in; empty = they are a block of their own */
     /* By 4 KiB of code: how many rows are before it. NULL = a small table has none. The search for
      * a row in the million of a compiler would miss the caches twenty times. */
     uint32_t *before;

@@ -136,7 +136,7 @@ static void warn_few(struct buf *b, const struct selection *s)
     const struct value_type *samples = caption_samples(s);
     const struct value_type *t = samples ? samples : selection_value(s);
     int64_t n = samples ? s->n_samples : s->total;
-    if (!samples && is_exact(s))
+    if ((!samples && is_exact(s)) || stream_has_every_event(s->stream))
         return;
     if (t->decimals || is_scaled(t) || n >= QUALITY_FEW_SAMPLES)
         return;

@@ -165,6 +165,9 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
         fprintf(out, "  exact counts, not samples: shares have no sampling error\n");
     else if (!q->has_samples)
         fprintf(out, "  the number of samples is not recorded, so shares have no intervals\n");
+    else if (stream_has_every_event(s->stream))
+        fprintf(out, "  %s sample%s, one for each event: shares are exact for this run\n",
+                units_count(n, (uint64_t)q->samples), q->samples == 1 ? "" : "s");
     else if (q->samples < QUALITY_FEW_SAMPLES)
         fprintf(out, "  only %s sample%s: too few for a result, shares are rough guesses\n",
                 units_count(n, (uint64_t)q->samples), q->samples == 1 ? "" : "s");

@@ -103,6 +103,8 @@ size_t report_modules(const struct flat *f, uint32_t row, size_t most, struct ma
 {
     const struct profile *p = f->profile;
     size_t n = add_module(p, ret, 0, most, f->rows.at[row].mapping);
+    if (p->mappings.n < 2) /* no files at all */
+        return n;
     for (uint32_t i = 0; i < p->frames.n; i++)
         for (size_t k = 0; k < flat_count(&p->frames.at[i]); k++)
             if (flat_row_of(f, (struct frame_id){i}, k) == row)

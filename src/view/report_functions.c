@@ -107,19 +107,18 @@ static void cell_self_count(struct document *d, const struct flat *f, const stru
         document_cell(d, text_of(""), 0);
 }
 
-static void add_function_row(struct document *d, const struct report *r, uint32_t row)
+static void add_function_row(struct document *d, const struct report *r, uint32_t row,
+                             const struct flat_pair *share)
 {
     const struct flat *f = r->functions;
     const struct flat_row *at = &f->rows.at[row];
-    struct flat_share self = flat_share_of_row(f, row, FLAT_SELF);
-    struct flat_share total = flat_share_of_row(f, row, FLAT_TOTAL);
     if (at->self)
-        report_cell_share(d, &self);
+        report_cell_share(d, &share->self);
     else
         document_cell(d, text_of(""), 0);
-    cell_beside(d, r, self.share, at->self);
-    report_cell_share(d, &total);
-    cell_beside(d, r, total.share, at->total);
+    cell_beside(d, r, share->self.share, at->self);
+    report_cell_share(d, &share->total);
+    cell_beside(d, r, share->total.share, at->total);
     cell_self_count(d, f, at);
     document_cell(d, flat_name(f, row), 0);
     cell_module(d, r, row);
@@ -147,6 +146,7 @@ static void tell_few(struct document *d, size_t few, size_t by_total)
 /* Rows of the table: by self, then what is there for its total alone. */
 struct function_list {
     uint32_t *rows;
+    struct flat_pair *shares;
     size_t n, n_by_self, n_hidden;
 };
 
@@ -166,19 +166,27 @@ static struct function_list list_functions(const struct report *r)
     const struct flat *f = r->functions;
     size_t top = r->opts.top;
     struct function_list l = {.rows = mem_calloc(2 * top + 1, sizeof *l.rows)};
-    autofree uint32_t *by_total = mem_calloc(f->rows.n + 1, sizeof *by_total);
+    size_t n = flat_count_above(f, FLAT_TOTAL, LEAST_TOTAL * (double)f->whole);
+    autofree uint32_t *by_total = mem_calloc(n + 1, sizeof *by_total);
     l.n = l.n_by_self = flat_top(f, FLAT_SELF, top, l.rows);
-    size_t n = flat_top(f, FLAT_TOTAL, f->rows.n, by_total);
+    n = flat_top(f, FLAT_TOTAL, n, by_total);
     for (size_t i = 0; i < n; i++) {
-        const struct flat_row *row = &f->rows.at[by_total[i]];
-        if ((double)row->total < LEAST_TOTAL * (double)f->whole || is_listed(&l, by_total[i]))
+        if (is_listed(&l, by_total[i]))
             continue;
         if (flat_is_passed_through(f, by_total[i]))
             l.n_hidden++;
         else if (l.n < 2 * top)
             l.rows[l.n++] = by_total[i];
     }
+    l.shares = mem_calloc(l.n + 1, sizeof *l.shares);
+    flat_shares_of_rows(f, l.rows, l.n, l.shares);
     return l;
+}
+
+static void function_list_done(struct function_list *l)
+{
+    free(l->rows);
+    free(l->shares);
 }
 
 /* How much of the time the hottest few functions hold together. */
@@ -226,7 +234,7 @@ void report_add_functions(struct document *d, const struct report *r)
     add_concentration(d, r->functions);
     begin_functions(d, r);
     for (size_t i = 0; i < l.n; i++) {
-        add_function_row(d, r, l.rows[i]);
+        add_function_row(d, r, l.rows[i], &l.shares[i]);
         few += i < l.n_by_self && is_few(r->functions, l.rows[i]);
     }
     if (more == 1)
@@ -240,7 +248,7 @@ void report_add_functions(struct document *d, const struct report *r)
     else if (l.n_hidden)
         document_text(d, "%zu pass-through functions (on nearly every stack, ~0 self) are hidden.",
                       l.n_hidden);
-    free(l.rows);
+    function_list_done(&l);
 }
 
 /* What the table above says beyond the list by self time. */
@@ -257,10 +265,10 @@ void report_put_functions(struct json *j, const struct report *r)
     json_key(j, "shown_for_total");
     json_open(j, '[');
     for (size_t i = l.n_by_self; i < l.n; i++)
-        report_put_row(j, r, r->functions, l.rows[i]);
+        report_put_row(j, r, r->functions, l.rows[i], &l.shares[i]);
     json_close(j, ']');
     json_put_uint(j, "pass_through_hidden", l.n_hidden);
-    free(l.rows);
+    function_list_done(&l);
 }
 
 /* --- modules, threads, lines --- */
@@ -269,6 +277,7 @@ static const struct document_column columns_by[] = {
     {"self", .right = true},
     {"time", .right = true},
     {"total", .right = true},
+    {"time", .right = true, .spare = 3},
     {"samples", .right = true},
     {"name", .wide = true, .tail = true},
 };
@@ -296,7 +305,7 @@ void report_add_by(struct document *d, const struct report *r, const struct flat
                    by_thread ? columns_thread
                    : threads ? columns_label
                              : columns_by,
-                   threads ? 4 : 5);
+                   threads ? 4 : 6);
     for (size_t i = 0; i < n; i++) {
         const struct flat_row *row = &f->rows.at[rows[i]];
         struct flat_share self = flat_share_of_row(f, rows[i], FLAT_SELF);
@@ -305,6 +314,7 @@ void report_add_by(struct document *d, const struct report *r, const struct flat
         if (!threads) {
             struct flat_share total = flat_share_of_row(f, rows[i], FLAT_TOTAL);
             report_cell_share(d, &total);
+            report_cell_time(d, r, total.share);
         }
         report_functions_cell_count(d, f, row->self_count);
         document_cell(d, flat_name(f, rows[i]), 0);

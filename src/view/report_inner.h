@@ -23,7 +23,8 @@ void report_add_runs(struct document *d, const struct report *r);
 void report_put_runs(struct json *j, const struct report *r);
 
 void report_put_share(struct json *j, const char *key, const struct flat_share *s);
-void report_put_row(struct json *j, const struct report *r, const struct flat *f, uint32_t row);
+void report_put_row(struct json *j, const struct report *r, const struct flat *f, uint32_t row,
+                    const struct flat_pair *share);
 
 /* The member "function": the rows of r->of_callers with their callers and callees. */
 void report_put_function(struct json *j, const struct report *r);

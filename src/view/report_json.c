@@ -55,11 +55,10 @@ static void put_time(struct json *j, const struct report *r, const char *key, do
         json_put_number(j, key, report_time_ns(r, share));
 }
 
-void report_put_row(struct json *j, const struct report *r, const struct flat *f, uint32_t i)
+void report_put_row(struct json *j, const struct report *r, const struct flat *f, uint32_t i,
+                    const struct flat_pair *share)
 {
     const struct flat_row *row = &f->rows.at[i];
-    struct flat_share self = flat_share_of_row(f, i, FLAT_SELF);
-    struct flat_share total = flat_share_of_row(f, i, FLAT_TOTAL);
     json_open(j, '{');
     json_key(j, "name");
     json_text(j, flat_name(f, i));
@@ -69,12 +68,12 @@ void report_put_row(struct json *j, const struct report *r, const struct flat *f
         put_modules(j, f, i);
     json_key(j, "kernel");
     json_bool(j, row->kernel);
-    report_put_share(j, "self", &self);
+    report_put_share(j, "self", &share->self);
     put_amount(j, f, "self", row->self, row->self_count);
-    put_time(j, r, "self_time_ns", self.share);
-    report_put_share(j, "total", &total);
+    put_time(j, r, "self_time_ns", share->self.share);
+    report_put_share(j, "total", &share->total);
     put_amount(j, f, "total", row->total, row->total_count);
-    put_time(j, r, "total_time_ns", total.share);
+    put_time(j, r, "total_time_ns", share->total.share);
     json_close(j, '}');
 }
 
@@ -84,10 +83,12 @@ static void put_list(struct json *j, const struct report *r, const char *key, co
     size_t top = r->opts.top;
     autofree uint32_t *rows = mem_calloc(top + 1, sizeof *rows);
     size_t n = flat_top(f, what, top, rows);
+    autofree struct flat_pair *shares = mem_calloc(n + 1, sizeof *shares);
+    flat_shares_of_rows(f, rows, n, shares);
     json_key(j, key);
     json_open(j, '[');
     for (size_t i = 0; i < n; i++)
-        report_put_row(j, r, f, rows[i]);
+        report_put_row(j, r, f, rows[i], &shares[i]);
     json_close(j, ']');
 }
 

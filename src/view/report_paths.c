@@ -231,6 +231,16 @@ static void add_calls(struct document *d, const struct report *r, const struct r
     document_drop_empty(d);
 }
 
+/* "50.6% ±2.6, 1.54 s" */
+static void put_share_and_time(struct buf *b, const struct report *r, const struct flat_share *s)
+{
+    char time[UNITS_MAX];
+    double ns = report_time_ns(r, s->share);
+    insight_share(b, s);
+    if (ns > 0)
+        buf_printf(b, ", %s", units_scaled(time, ns, SCALED_NS));
+}
+
 void report_add_function(struct document *d, const struct report *r)
 {
     const struct flat *f = r->functions;
@@ -240,10 +250,10 @@ void report_add_function(struct document *d, const struct report *r)
     struct flat_share self = flat_share_of_set(f, r->of_callers, FLAT_SELF);
     struct flat_share total = flat_share_of_set(f, r->of_callers, FLAT_TOTAL);
     autobuf struct buf s = {0}, t = {0};
-    insight_share(&s, &self);
-    insight_share(&t, &total);
+    put_share_and_time(&s, r, &self);
+    put_share_and_time(&t, r, &total);
     document_heading(d, flat_name(f, row).at);
-    document_text(d, "Self %s, total %s.", buf_cstr(&s), buf_cstr(&t));
+    document_text(d, "Self %s. Total %s.", buf_cstr(&s), buf_cstr(&t));
     struct report_calls callers, callees;
     report_calls_build(&callers, &callees, r);
     add_calls(d, r, &callers);

@@ -101,6 +101,10 @@ static void add_certainty(struct document *d, const struct flat *f)
     else if (!(f->time.n_samples > 0))
         document_text(
             d, "The input does not say how many samples it has, so the shares have no intervals.");
+    else if (stream_has_every_event(f->selection->stream))
+        document_text(d, "Each event was recorded: shares are exact for this run. \xc2\xb1 is the "
+                         "half-width of a 95%% interval for how far runs with as many events may "
+                         "differ by chance, (low-high) are both ends of a lopsided one.");
     else if (f->time.order)
         document_text(
             d,
@@ -112,6 +116,15 @@ static void add_certainty(struct document *d, const struct flat *f)
             d, "\xc2\xb1 is the half-width of a 95%% interval for this run, (low-high) are "
                "both ends of a lopsided one. The input has no times, so samples are taken as "
                "independent and it may be too narrow.");
+}
+
+/* What an interval cannot know: it takes samples for chance, and the tick is none. */
+static void add_tick(struct document *d, const struct flat *f)
+{
+    if (f->selection->stream->obtained == BY_TIMER)
+        document_text(d, "The timer samples at the kernel's tick. Work that is repeated in step "
+                         "with the tick gets too large or too small a share, and no interval "
+                         "shows it. The engine perf has no such limit.");
 }
 
 static void add_insights(struct document *d, const struct report *r)
@@ -153,6 +166,7 @@ void report_add(struct document *d, const struct report *r, bool figure)
         report_add_functions(d, r);
         add_certainty(d, r->functions);
     }
+    add_tick(d, r->functions);
     report_add_paths(d, r);
     report_add_counters(d, r);
     report_add_misses(d, r);
@@ -174,9 +188,10 @@ static void build_document(struct document *d, const struct report *r, bool figu
         document_heading(d, by_title(r->opts.by, title));
         report_add_by(d, r, r->by, r->opts.top);
     }
-    if (r->opts.callers || r->by)
+    if (r->opts.callers || r->by) {
         add_certainty(d, r->functions);
-    else {
+        add_tick(d, r->functions);
+    } else {
         report_add(d, r, figure);
         report_add_provenance(d, r);
     }

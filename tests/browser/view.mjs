@@ -325,6 +325,24 @@ const cases = {
             assert.match(await page.locator('main').innerText(), /parse2/);
         });
     },
+    // Running, runnable, blocked by what; events as marks. The card says which.
+    async bands() {
+        for (const options of [{}, {dark: true}])
+            await withPage(options, async page => {
+                const legend = await page.locator('.legend.states').innerText();
+                assert.match(legend, /running[\s\S]*runnable[\s\S]*blocked by/);
+                assert.match(legend, /page-faults/);
+                const box = await page.locator('.time canvas').boundingBox(), seen = new Set();
+                for (let lane = 0; lane < 3; lane++)
+                    for (let i = 0; i < 8; i++) {
+                        await page.mouse.move(box.x + 230 + i * 120, box.y + 35 + lane * 40);
+                        await page.waitForTimeout(20);
+                        if (await page.locator('.card').count()) for (const m of (await page.locator('.card').innerText()).matchAll(/running|runnable|blocked/g)) seen.add(m[0]);
+                    }
+                assert.ok(seen.has('blocked') && (seen.has('running') || seen.has('runnable')), [...seen].join());
+                await shot(page, options.dark ? 'dark' : 'light');
+            });
+    },
     // By scope or by heap place: the command that is copied shows the same.
     async compareby() {
         const [each, kelvin, ...files] = args;

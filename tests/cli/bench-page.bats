@@ -37,6 +37,12 @@ measure() { # RUNS
     [[ $stderr != *slower* ]] || fail "told twice: $stderr"
 }
 
+@test "bench: where a number of runs was asked for, more runs are advised, not more time" {
+    kelvin bench --runs 3 -o page.html -- true "true 1"
+    [[ $stderr == *"give it more --runs"* ]] || fail "$stderr"
+    [[ $stderr != *"more --time"* ]] || fail "$stderr"
+}
+
 @test "pages show the program without its arguments, unless asked for" {
     "$KELVIN" bench -q --runs 3 --save old 'true hunter2 a' 'true hunter2 b' >/dev/null
     "$KELVIN" bench -q --runs 3 --save new 'true hunter2 b' 'true hunter2 a' >/dev/null

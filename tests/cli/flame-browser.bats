@@ -112,6 +112,18 @@ END
     in_browser chart chart.svg
 }
 
+# Two samples right after each other: what came second is too narrow to draw, and the tables count it.
+@test "flame in a browser: a search in a chart finds the total of the tables" {
+    local i
+    for i in $(seq 100 400); do
+        printf 'app 7/7 [000] 1.%03d000: 10000000 cpu-clock:\n\t1000 a (/app)\n\t2000 main (/app)\n\n' "$i"
+        printf 'app 7/7 [000] 1.%03d001: 10000000 cpu-clock:\n\t3000 thin (/app)\n\t2000 main (/app)\n\n' "$i"
+    done >in.perf
+    "$KELVIN" flame in.perf --flame-chart -o chart.svg
+    run ! grep -q '<title>thin' chart.svg
+    in_browser tables chart.svg '^thin$' '50.00%'
+}
+
 @test "flame in a browser: a difference has no views that it has no numbers for" {
     draw out.svg
     sed 's/300/400/' in.folded >after.folded

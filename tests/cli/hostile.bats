@@ -1,4 +1,5 @@
 # What somebody else wrote into a file does nothing but be shown.
+# shellcheck disable=SC2154  # run sets output, status, stderr
 
 load ../lib/helpers
 

@@ -93,6 +93,20 @@ JSON
     [ -z "$stderr" ] || fail "$stderr"
 }
 
+@test "samply's names are used where sizes, order and build-ids are missing, as for the vDSO" {
+    samply /nowhere/app 4100 "" >p.json
+    cat >p.syms.json <<'JSON'
+{"string_table": ["UNKNOWN", "later", "spin", "other"], "data": [
+ {"debug_name": "lib", "debug_id": "Y", "code_id": "", "symbol_table": [{"rva": 4096, "symbol": 3}], "known_addresses": [[4100, 0]]},
+ {"debug_name": "app", "debug_id": "X", "code_id": "",
+  "symbol_table": [{"rva": 4200, "symbol": 1}, {"rva": 4096, "symbol": 2, "frames": [{"function": 2, "file": null, "line": 7}]}],
+  "known_addresses": [[4210, 0], [4100, 1]]}]}
+JSON
+    kelvin fold p.json
+    exits 0
+    prints "app;spin 2"
+}
+
 # A profile as Firefox saves it: OUTER calls INNER, both addresses in FILE, mapped at START.
 gecko() { # FILE START OUTER INNER BUILD-ID
     cat <<JSON

@@ -69,7 +69,7 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     make_profile
     kelvin report app.folded --callers malloc
     exits 0
-    has "Self 0.0%, total 25.0%."
+    has "Self 0.0%. Total 25.0%."
     has "100.0%   25.0%  parse"
     has "100.0%   25.0%  _int_malloc"
     has_not "Hot paths"

@@ -314,6 +314,62 @@ END
     in_page refused "file://$PWD/page.html"
 }
 
+# Threads that wait for a lock, a pipe and a clock, with page faults.
+waiting_program() {
+    cat >mt.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int fds[2];
+static volatile unsigned long sink;
+__attribute__((noinline)) static void spin(int n) { for (int i = 0; i < n * 1000; i++) sink += (unsigned long)i; }
+static void *locker(void *a) { for (int i = 0; i < 25; i++) { pthread_mutex_lock(&m); spin(3000); pthread_mutex_unlock(&m); usleep(100); } return a; }
+static void *reader(void *a) { char b; while (read(fds[0], &b, 1) == 1) spin(300); return a; }
+int main(void)
+{
+    pthread_t t[3];
+    if (pipe(fds)) return 1;
+    pthread_create(t, 0, locker, 0);
+    pthread_create(t + 1, 0, locker, 0);
+    pthread_create(t + 2, 0, reader, 0);
+    for (int i = 0; i < 15; i++) {
+        usleep(5000);
+        free(memset(malloc(1 << 20), 1, 1 << 20));
+        if (write(fds[1], "x", 1) != 1) return 1;
+    }
+    close(fds[1]);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+}
+END
+    gcc -O1 -g mt.c -o mt -lpthread
+    "$KELVIN" record -q --waits -e cpu-clock,page-faults -o waits.kelvin -- ./mt || skip "cannot record waits here"
+}
+
+@test "view: bands of the timeline add up to what report --waits shows, by state and reason" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    waiting_program
+    kelvin view waits.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"lanes","bins":300}' >page.json
+    "$KELVIN" report waits.kelvin --waits --format json >terminal.json
+    python3 - <<'END'
+import json
+page, terminal = json.load(open("page.json")), json.load(open("terminal.json"))
+near = lambda a, b: abs(a - b) <= 0.001 * max(a, b) + 1e6
+for state in ("running", "runnable", "blocked"):
+    total = sum(sum(s[state]) for s in page["states"])
+    shown = terminal[state + "_ns"]
+    assert near(total, shown), (state, total, shown)
+for r in terminal["reasons"]:
+    if r["reason"] == "runnable": continue
+    total = sum(sum(s["reasons"].get(r["reason"], [])) for s in page["states"])
+    assert near(total, r["ns"]), (r, total)
+END
+    in_page bands "file://$PWD/page.html"
+}
+
 in_page() { # CASE ADDRESS ARG...
     need_browser
     node "$ROOT/tests/browser/view.mjs" "$@"

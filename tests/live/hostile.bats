@@ -114,3 +114,74 @@ is_harmless() { # FILE...
     is_harmless out said perf-failed/*.md perf-failed/*.html
     grep -q 'p?' out perf-failed/summary.md || fail "the name is gone"
 }
+
+# Each of the 128 forks works a little and waits for those that it made.
+@test "a bounded fork bomb is recorded by every engine, and nothing of it stays behind" {
+    cat >bomb.c <<'C'
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+int main(void)
+{
+    for (int i = 0; i < 7; i++)
+        fork();
+    for (long k = 0; k < 3000000; k++)
+        sink += k;
+    while (wait(0) > 0)
+        ;
+    return 0;
+}
+C
+    cc -O1 -o forkbomb bomb.c
+    local how
+    for how in "--engine perf" "--engine timer" "--heap" "--locks"; do
+        # shellcheck disable=SC2086
+        "$KELVIN" record -q --min-samples 0 $how -o probe.kelvin -- true 2>/dev/null || continue
+        # shellcheck disable=SC2086
+        run --separate-stderr timeout "$(patience 60)" "$KELVIN" record --min-samples 0 $how -o b.kelvin -- ./forkbomb
+        exits 0
+        kelvin info b.kelvin
+        exits 0
+        ! pgrep -x forkbomb >/dev/null || fail "$how: some are still there"
+    done
+}
+
+# Another user writes names for a process of ours where such files are looked for.
+@test "a perf map that another user put into /tmp names nothing" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to make files of others"
+    cat >jit.c <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* mov $400000000,%eax; 1: dec %eax; jnz 1b; ret */
+static const uint8_t code[] = {0xb8, 0x00, 0x84, 0xd7, 0x17, 0xff, 0xc8, 0x75, 0xfc, 0xc3};
+int main(void)
+{
+    char name[64];
+    uint8_t *at = mmap((void *)0x200000000, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    memcpy(at, code, sizeof code);
+    snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)getpid());
+    FILE *map = fopen(name, "w");
+    fprintf(map, "200000000 1000 planted_name\n");
+    fclose(map);
+    if (*getenv("OTHER"))
+        chown(name, 65534, 65534);
+    ((void (*)(void))at)();
+    puts(name);
+    return 0;
+}
+C
+    [ "$(uname -m)" = x86_64 ] || skip "its code is for x86-64"
+    cc -O1 -include stdlib.h -o jit jit.c
+    local own
+    for own in "" 1; do
+        map=$(OTHER=$own "$KELVIN" record -q --min-samples 0 -o "j$own.kelvin" -- ./jit 2>said)
+        rm -f "$map"
+    done
+    kelvin fold j.kelvin
+    [[ $output == *planted_name* ]] || fail "our own map is not used: $output"
+    kelvin fold j1.kelvin
+    [[ $output != *planted_name* ]] || fail "a map of another user is used: $output"
+}

@@ -87,6 +87,14 @@ agrees() { # LOCK PERCENT
     [ "$(locks '.locks[] | select(.lock == "odd_lock") | .holders[0].stack[0]')" = odd_holder ]
 }
 
+# On a busy machine the thread that waited often runs before the one that woke it goes on.
+@test "who held a lock is known though it is preempted while it lets go" {
+    "$TARGET/locks" preempted || skip "no right to be urgent (SCHED_FIFO)"
+    record "$TARGET/locks" preempted
+    [ "$(locks '.locks[] | select(.lock == "preempted_lock") | "\(.waits) \(.holder_known) \(.holders | length)"')" = "5 5 1" ] || fail "$(locks .)"
+    [ "$(locks '.locks[] | select(.lock == "preempted_lock") | .holders[0].stack[0]')" = preempted_holder ]
+}
+
 @test "C++: std::mutex and its relatives, with heap and scopes at once" {
     kelvin record --locks --heap -o r.kelvin -- "$TARGET/locks_cxx"
     exits 0

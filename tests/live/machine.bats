@@ -175,6 +175,21 @@ share_of() { # NAME
     [ "$("$KELVIN" info r.kelvin | awk '/samples lost/ { print $3 }')" = 0 ]
 }
 
+# Each time it gets up the recorder costs more than the samples it finds: at 99 Hz a few times a second is enough.
+@test "at a low rate the recorder of a machine seldom gets up" {
+    need_rights
+    "$KELVIN" record -a -F 99 -q -o r.kelvin &
+    recorder=$!
+    sleep 1
+    turns() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$recorder/status"; }
+    before=$(turns) from=$(date +%s%N)
+    sleep 4
+    after=$(turns) until=$(date +%s%N)
+    kill -INT "$recorder"
+    wait "$recorder" || fail "exit code $?"
+    ((after - before < 35 * (until - from) / 1000000000)) || fail "$((after - before)) times in $((until - from)) ns"
+}
+
 # In a container processes of the host have the number 0. They come and go, and are not one process that does.
 @test "processes outside of our namespace are called that" {
     need_rights

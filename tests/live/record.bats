@@ -272,6 +272,18 @@ END
     done
 }
 
+@test "a tracepoint is called one thing everywhere, and few events are no rough shares" {
+    kelvin record -e sched:sched_process_exec --min-samples 1 -o t.kelvin -- sh -c '/bin/true; /bin/true; /bin/true'
+    [ "$status" -eq 0 ] || skip "no tracepoints here: $stderr"
+    [[ $stderr == *"trace sched:sched_process_exec"* && $stderr != *rough* ]] || fail "$stderr"
+    kelvin info t.kelvin
+    grep -qE '^ +sched:sched_process_exec +[0-9]+ count' <<<"$output" || fail "$output"
+    [[ $output == *"one for each event: shares are exact for this run"* ]] || fail "$output"
+    kelvin report t.kelvin
+    [[ $output == *"trace · event sched:sched_process_exec"* ]] || fail "$output"
+    [[ $output != *"are rough"* && $output != *"few-samples"* ]] || fail "$output"
+}
+
 @test "page faults are a software event, not a clock" {
     kelvin record -e page-faults --min-samples 1 -o f.kelvin -- ls -R /etc
     exits 0

@@ -68,6 +68,30 @@ weighs_right() { # PERCENT
     [ "$(info r.kelvin rate_achieved_hz)" -le 1010 ]
 }
 
+@test "a report on samples of the timer says what the tick can do to shares" {
+    record "$TARGET/split" 1
+    exits 0
+    kelvin report r.kelvin
+    [[ ${output//$'\n  '/ } == *"Work that is repeated in step with the tick"* ]] || fail "$output"
+}
+
+# Others on the same CPU stop the program before the tick: fewer samples than ticks, which is said. A machine
+# may divide its CPUs otherwise, so the sentence is asked for only where there are fewer.
+@test "fewer samples than ticks are called that, and intervals know it" {
+    local cpu i
+    cpu=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//') || skip "needs taskset"
+    for i in 1 2 3 4; do taskset -c "$cpu" timeout 60 sh -c 'while :; do :; done' 3>&- & done
+    run --separate-stderr taskset -c "$cpu" "$KELVIN" record --engine timer --min-samples 1 -o r.kelvin -- "$TARGET/split" 0.5
+    # shellcheck disable=SC2046
+    kill $(jobs -p)
+    exits 0
+    if [ "$(info r.kelvin rate_achieved_hz)" -lt 55 ]; then # of 100 ticks, the fewest there are
+        [[ $stderr == *"seldom runs at the tick"* ]] || fail "$stderr"
+    fi
+    kelvin report --format json r.kelvin
+    jq -e '[.by_self[] | select(.name == "part_sixty").self | .low < 0.62 and .high > 0.50] | all' <<<"$output"
+}
+
 @test "a lower rate than the tick is kept" {
     kelvin record --engine timer -F 50 --min-samples 1 -o r.kelvin -- "$TARGET/split" 2
     exits 0

@@ -110,6 +110,20 @@ agrees() { # REASON ROUNDS
     [ "$(waits '.wall_ns > 500000000')" = true ]
 }
 
+# A signal stopped it before anybody looked: no record will ever say so.
+@test "a process that is stopped all the time is blocked all the time" {
+    "$TARGET/waits" poll 1 100000000 &
+    local pid=$!
+    wait_until 10 grep -q '^State:.S' "/proc/$pid/status"
+    kill -STOP $pid
+    wait_until 10 grep -q '^State:.T' "/proc/$pid/status"
+    kelvin record --waits -p $pid -d 1 -o r.kelvin
+    kill -KILL $pid
+    exits 0
+    [ "$(waits '[(.threads | length), .threads[0].blocked_ns == .wall_ns, .wall_ns > 500000000] | join(" ")')" = "1 true true" ] ||
+        fail "$(waits .)"
+}
+
 @test "a process that is attached to is seen waiting from then on" {
     "$TARGET/waits" poll 3000 10000 &
     local pid=$!

@@ -4,6 +4,8 @@
  *     locks convoy     four threads take one global mutex in turn, each holds it for a while
  *     locks kinds      one wait of each kind: read-write lock, condition, semaphore, barrier
  *     locks inversion  two threads take two mutexes in opposite orders, one after the other
+ *     locks preempted  who lets a lock go is preempted by who waited, which lets go as well: exits
+ *                      with 3 where a thread may not be urgent
  *     locks order      the same in one order
  *     locks odd        recursive, error-checking, robust and PI mutexes, a thread that dies holding
  *                      one, a fork, timeouts, cancellation: exits with 0 if all behave as they
@@ -17,6 +19,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -395,6 +398,64 @@ static void odd_fork(void)
     check(status, 0, "child of a fork");
 }
 
+/* --- preempted --- */
+
+static pthread_mutex_t preempted_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int preempted_tid;
+
+static void *preempted_urgent(void *arg)
+{
+    preempted_tid = gettid();
+    pthread_mutex_lock(&preempted_lock);
+    pthread_mutex_unlock(&preempted_lock);
+    return arg;
+}
+
+KEPT void preempted_holder(void)
+{
+    pthread_mutex_unlock(&preempted_lock);
+    __asm__ volatile(""); /* not its last call */
+}
+
+/* All on one CPU; false where the system does not allow it. */
+static bool be_urgent(pthread_attr_t *attr)
+{
+    struct sched_param first = {.sched_priority = 1};
+    cpu_set_t all, one;
+    int cpu = 0;
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        return false;
+    while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_attr_init(attr);
+    pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
+    return sched_setaffinity(0, sizeof one, &one) == 0 &&
+           pthread_attr_setschedpolicy(attr, SCHED_FIFO) == 0 &&
+           pthread_attr_setschedparam(attr, &first) == 0;
+}
+
+static int preempted(void)
+{
+    pthread_attr_t urgent;
+    if (!be_urgent(&urgent))
+        return 3;
+    for (int i = 0; i < 5; i++) {
+        pthread_t t;
+        pthread_mutex_lock(&preempted_lock);
+        preempted_tid = 0;
+        if (pthread_create(&t, &urgent, preempted_urgent, NULL) != 0)
+            return 3;
+        while (!preempted_tid)
+            sleep_ms(1);
+        wait_until_asleep(preempted_tid);
+        preempted_holder();
+        pthread_join(t, NULL);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -408,6 +469,8 @@ int main(int argc, char **argv)
         inversion(false);
     else if (strcmp(what, "odd") == 0)
         odd_mutexes(), odd_waits(), odd_fork();
+    else if (strcmp(what, "preempted") == 0)
+        return preempted();
     else
         return 2;
     return 0;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SLICE_NS = 20000000, PARTS = 3 };
+enum { SLICE_NS = 23700000, PARTS = 3 };
 
 static const int shares[PARTS] = {60, 30, 10};
 

@@ -215,6 +215,76 @@ static void misspelt_names_are_compared_with_the_last_part(void **state)
     profile_free(p);
 }
 
+/* 100 functions, of which 90 call others, in stacks of up to seven; with times or without. */
+static struct profile *many_functions(bool timed)
+{
+    struct profile *p = profile_new();
+    struct err err;
+    uint32_t seed = 7;
+    support_value(p, "cpu-clock", "samples", "count");
+    for (int i = 0; i < 3000; i++) {
+        struct stack_id at = {0};
+        for (int depth = 0; depth < 7 && seed % 9; depth++) {
+            char name[20];
+            seed = seed * 1103515245 + 12345;
+            snprintf(name, sizeof name, "f%u", (seed >> 16) % 100);
+            at = stacks_push(&p->stacks, at, profile_add_named_frame(p, text_of(name), FRAME_USER));
+        }
+        seed = seed * 1103515245 + 12345;
+        int64_t value = 1 + (seed >> 16) % 3;
+        struct row r = {
+            .stack = at, .has_time = timed, .time_ns = (uint64_t)i * 1000, .values = &value};
+        assert_int_equal(profile_add_row(p, 0, &r, &err), 0);
+    }
+    return p;
+}
+
+static void shares_of_many_rows_are_those_of_each(void **state)
+{
+    (void)state;
+    for (int timed = 0; timed < 2; timed++) {
+        struct profile *p = many_functions(timed);
+        const struct selection *s = SUPPORT_ALL(p, 0);
+        struct flat *f = flat_build(s, FLAT_FUNCTION);
+        uint32_t rows[100];
+        struct flat_pair pairs[100];
+        size_t n = flat_top(f, FLAT_TOTAL, 100, rows);
+        assert_true(n > 90);
+        flat_shares_of_rows(f, rows, n, pairs);
+        for (size_t i = 0; i < n; i++) {
+            struct flat_share self = flat_share_of_row(f, rows[i], FLAT_SELF);
+            struct flat_share total = flat_share_of_row(f, rows[i], FLAT_TOTAL);
+            assert_true(pairs[i].self.share == self.share && pairs[i].total.share == total.share);
+            assert_true(pairs[i].self.n_effective == self.n_effective &&
+                        pairs[i].total.n_effective == total.n_effective);
+            assert_true(pairs[i].total.interval.low == total.interval.low &&
+                        pairs[i].total.interval.high == total.interval.high);
+        }
+        flat_free(f);
+        profile_free(p);
+    }
+}
+
+/* The first few of many are those of the whole order. */
+static void the_top_of_many_is_the_head_of_all(void **state)
+{
+    (void)state;
+    struct profile *p = many_functions(false);
+    struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
+    uint32_t all[100], some[100];
+    size_t n = flat_top(f, FLAT_SELF, 100, all);
+    for (size_t i = 1; i < n; i++)
+        assert_true(f->rows.at[all[i - 1]].self >= f->rows.at[all[i]].self);
+    for (size_t k = 0; k <= n; k++) {
+        assert_int_equal(flat_top(f, FLAT_SELF, k, some), k);
+        assert_memory_equal(some, all, k * sizeof *some);
+    }
+    assert_int_equal(flat_count_above(f, FLAT_SELF, 0), n);
+    assert_int_equal(flat_count_above(f, FLAT_SELF, (double)f->rows.at[all[0]].self + 1), 0);
+    flat_free(f);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +292,8 @@ int main(void)
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(kernel_and_program_are_apart),
         cmocka_unit_test(only_the_kernels_functions_lose_the_mark_of_the_kernel),
+        cmocka_unit_test(shares_of_many_rows_are_those_of_each),
+        cmocka_unit_test(the_top_of_many_is_the_head_of_all),
         cmocka_unit_test(the_top_is_sorted_and_without_zeros),
         cmocka_unit_test(runs_in_time_widen_the_interval),
         cmocka_unit_test(callers_and_callees_sum_up),

@@ -685,6 +685,24 @@ static void work_is_not_said_to_wait(void **state)
     assert_string_equal(ids.at, "allocation locks copies kernel");
 }
 
+/* All events of a tracepoint are in the function that has it; half of them there would be news. */
+static void the_place_of_a_tracepoint_does_not_dominate(void **state)
+{
+    (void)state;
+    autobuf struct buf ids = {0}, evidence = {0};
+    static const char *const stacks[] = {"main;a;schedule_[k] 600\nmain;b;schedule_[k] 300\n",
+                                         "main;a;schedule_[k] 800\nmain;b;other_[k] 100\n"};
+    for (int i = 0; i < 2; i++) {
+        struct profile *p = support_folded(stacks[i]);
+        struct stream *s = profile_stream(p, 0);
+        s->event = profile_add_str(p, text_of("sched:sched_switch"));
+        s->obtained = BY_TRACE;
+        ids.n = evidence.n = 0;
+        ask(p, &ids, &evidence);
+        assert_int_equal(strstr(buf_cstr(&ids), "dominating") != NULL, i == 1);
+    }
+}
+
 static void events_and_memory_get_no_advice_for_cpus(void **state)
 {
     (void)state;
@@ -792,6 +810,7 @@ int main(void)
         cmocka_unit_test(a_scalar_loop_in_a_hot_function),
         cmocka_unit_test(cpu_time_gets_advice_for_cpus),
         cmocka_unit_test(work_is_not_said_to_wait),
+        cmocka_unit_test(the_place_of_a_tracepoint_does_not_dominate),
         cmocka_unit_test(events_and_memory_get_no_advice_for_cpus),
         cmocka_unit_test(what_dominates_is_advised_by_what_it_is),
         cmocka_unit_test(patterns),

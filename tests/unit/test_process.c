@@ -2,9 +2,12 @@
 #include "process/process.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -272,6 +275,89 @@ static void test_scan_finds_ourselves(void **state)
     assert_int_equal(processes_scan(f->ps, 0x7ffffff0, &err), -1);
 }
 
+/* Whether the first file that PID has mapped could be read. */
+static bool has_table(struct fixture *f, int pid)
+{
+    struct unwind_code code;
+    return processes_code(f->ps, pid, 0, &code) && code.table;
+}
+
+/* It is opened with the first sample, long after it was mapped. */
+static void test_a_file_deleted_after_it_was_mapped_is_read(void **state)
+{
+    struct fixture *f = *state;
+    enum { BYTES = 0x2000 };
+    char path[] = "/tmp/kelvin-process-XXXXXX";
+    int fd = mkstemp(path);
+    map_made(f, path);
+    char *at = mmap(NULL, BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (at == MAP_FAILED || geteuid() != 0) {
+        unlink(path);
+        skip(); /* /proc/PID/map_files is for root */
+    }
+    processes_set_live(f->ps);
+    struct process_map m = {.pid = getpid(), .start = (uint64_t)(uintptr_t)at, .path = path};
+    m.end = m.start + BYTES;
+    processes_mmap(f->ps, &m);
+    unlink(path);
+    assert_true(has_table(f, getpid()));
+    munmap(at, BYTES);
+}
+
+/* A process that lives below FOLDER until it is killed. */
+static pid_t start_below(const char *folder)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (chroot(folder) == 0)
+            (void)!write(ready[1], "", 1);
+        close(ready[1]);
+        pause();
+        _exit(0);
+    }
+    close(ready[1]);
+    bool moved = read(ready[0], &byte, 1) == 1;
+    close(ready[0]);
+    if (moved)
+        return pid;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    return -1;
+}
+
+/* A container's processes end before anybody asks where their root folder is. */
+static void test_a_process_that_ended_sees_the_files_of_its_parent(void **state)
+{
+    struct fixture *f = *state;
+    enum { GONE = 0x7ffffff0 };
+    char folder[] = "/tmp/kelvin-root-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    autofree char *path = mem_printf("%s/app", folder);
+    map_made(f, path);
+    pid_t parent = start_below(folder);
+    if (parent >= 0) {
+        struct process_map m = {.pid = parent, .start = 0x100000, .end = 0x102000, .path = "/app"};
+        processes_set_live(f->ps);
+        processes_mmap(f->ps, &m);
+        processes_fork(f->ps, GONE, GONE, parent, parent);
+        processes_comm(f->ps, GONE, GONE, "app", true);
+        m.pid = GONE;
+        processes_mmap(f->ps, &m);
+        assert_true(has_table(f, parent));
+        assert_true(has_table(f, GONE));
+        kill(parent, SIGKILL);
+        waitpid(parent, NULL, 0);
+    }
+    unlink(path);
+    rmdir(folder);
+    if (parent < 0)
+        skip();
+}
+
 /* --- rows of the profile --- */
 
 static struct process_id row_of(struct fixture *f, int pid)
@@ -408,6 +494,8 @@ int main(void)
         TEST(signal_trampoline_has_a_name),
         TEST(guessed_stack_has_no_unfinished_root),
         TEST(scan_finds_ourselves),
+        TEST(a_file_deleted_after_it_was_mapped_is_read),
+        TEST(a_process_that_ended_sees_the_files_of_its_parent),
         TEST(after_the_last_walk_tables_are_gone_and_files_at_hand),
         TEST(processes_without_samples_are_not_in_the_profile),
         TEST(a_process_has_a_parent_a_program_and_times),

@@ -30,6 +30,34 @@ static void equal_things_have_one_id(void **state)
     profile_free(p);
 }
 
+/* Shares are exact only where each event has a sample: a fixed period of one, and none lost. */
+static void events_that_each_have_a_sample_are_known(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    int i = profile_add_stream(p, "sched:sched_switch", BY_TRACE);
+    profile_add_value(p, i, VALUE_SAMPLES, UNIT_COUNT);
+    profile_add_value(p, i, "sched:sched_switch", UNIT_COUNT);
+    struct stream *s = profile_stream(p, i);
+    s->types[0].total = s->types[1].total = 127;
+    s->lost_known = true;
+    assert_true(stream_has_every_event(s));
+    s->obtained = BY_SOFTWARE_EVENT;
+    assert_true(stream_has_every_event(s));
+    s->types[1].total = 128;
+    assert_false(stream_has_every_event(s));
+    s->types[1].total = 127;
+    s->rate_hz = 4000; /* by frequency: the last sample may stand for more than it says */
+    assert_false(stream_has_every_event(s));
+    s->rate_hz = 0;
+    s->lost = 1;
+    assert_false(stream_has_every_event(s));
+    s->lost = 0;
+    s->obtained = BY_HARDWARE;
+    assert_false(stream_has_every_event(s));
+    profile_free(p);
+}
+
 static void reserved_frames_stay_apart(void **state)
 {
     (void)state;
@@ -426,6 +454,7 @@ int main(void)
         cmocka_unit_test(equal_things_have_one_id),
         cmocka_unit_test(frames_differ_by_every_part_of_their_lines),
         cmocka_unit_test(the_mappings_of_a_file_are_one_module),
+        cmocka_unit_test(events_that_each_have_a_sample_are_known),
         cmocka_unit_test(reserved_frames_stay_apart),
         cmocka_unit_test(stacks_share_their_callers),
         cmocka_unit_test(many_stacks_are_found_again),

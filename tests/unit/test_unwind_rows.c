@@ -374,6 +374,7 @@ static void second_load_is_from_the_cache(void **state)
     stat(file, &after);
     assert_same(a, b);
     assert_true(before.st_ino == after.st_ino); /* not written again */
+    assert_true(a->mapped.n && b->mapped.n);    /* and used where it lies */
     unwind_table_free(a);
     unwind_table_free(b);
 }

@@ -1,0 +1,149 @@
+/* test_lanes.c - the page's timeline: states of threads by time, what blocked them, marks. */
+#include "model/waitstream.h"
+#include "page/core.h"
+#include "wire/recording.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+
+enum { MS = 1000000 };
+
+static void lanes_row(struct profile *p, int stream, struct row r, int64_t a, int64_t b, int64_t c)
+{
+    struct err err;
+    int64_t values[STREAM_MAX_TYPES] = {a, b, c, 0};
+    r.has_time = true;
+    r.values = values;
+    assert_int_equal(profile_add_row(p, stream, &r, &err), 0);
+}
+
+/*
+ * A thread that lives for 100 ms: runs 20, waits 40 for a lock and 10 for a CPU, runs 10, is
+ * preempted for 20. Three page faults, two of them at once; one moment of the program's own.
+ */
+static struct profile *lanes_profile(void)
+{
+    struct profile *p = profile_new();
+    struct waitstream w;
+    support_value(p, "cpu-clock", "samples", "count");
+    support_value(p, "cpu-clock", "cpu", "nanoseconds");
+    p->default_value = (struct value_ref){0, 0};
+    assert_true(waitstream_add(p, &w));
+    struct frame_id lock = profile_add_named_frame(p, text_of("pthread_mutex_lock"), FRAME_USER);
+    struct frame_id futex = profile_add_named_frame(p, text_of("futex_wait"), FRAME_KERNEL);
+    struct stack_id at = stacks_push(&p->stacks, (struct stack_id){0}, lock);
+    struct stack_id waits = stacks_push(&p->stacks, at, futex);
+    struct thread_id t =
+        profile_add_thread(p, &(struct thread_key){profile_add_str(p, text_of("t")), 10, 11});
+    uint64_t start = 5000 * (uint64_t)MS;
+    struct row state = {.thread = t, .time_ns = start, .duration_ns = 100 * MS};
+    struct row wait = {
+        .stack = waits, .thread = t, .time_ns = start + 20 * MS, .duration_ns = 50 * MS};
+    struct row preempted = {.thread = t, .time_ns = start + 80 * MS, .duration_ns = 20 * MS};
+    lanes_row(p, w.states, state, 30 * MS, 30 * MS, 40 * MS);
+    lanes_row(p, w.waits, wait, 1, 40 * MS, 10 * MS);
+    lanes_row(p, w.waits, preempted, 1, 0, 20 * MS);
+    lanes_row(p, 0, (struct row){.thread = t, .time_ns = start + 15 * MS}, 1, 10 * MS, 0);
+    int faults = profile_add_stream(p, "page-faults", BY_SOFTWARE_CLOCK);
+    profile_add_value(p, faults, "samples", "count");
+    for (int i = 0; i < 3; i++)
+        lanes_row(p, faults,
+                  (struct row){.thread = t, .time_ns = start + (uint64_t)(i ? 71 : 5) * MS}, 1, 0,
+                  0);
+    int moments = stream_kind_add(p, STREAM_MOMENTS, BY_TRACE);
+    profile_add_value(p, moments, "samples", "count");
+    struct frame_id named = profile_add_named_frame(p, text_of("flush"), FRAME_USER);
+    struct stack_id flush = stacks_push(&p->stacks, (struct stack_id){0}, named);
+    lanes_row(p, moments, (struct row){.stack = flush, .thread = t, .time_ns = start + 33 * MS}, 1,
+              0, 0);
+    return p;
+}
+
+static json_t *lanes_ask(struct profile *p, const char *question)
+{
+    struct err err;
+    char *file, *text;
+    size_t n, length;
+    FILE *out = open_memstream(&file, &n);
+    assert_int_equal(recording_write(out, p, true, &err), 0);
+    fclose(out);
+    struct core *c = core_new();
+    assert_int_equal(core_load(c, 0, (struct text){file, n}, &err), 0);
+    out = open_memstream(&text, &length);
+    core_ask(c, text_of(question), out);
+    fclose(out);
+    json_t *answer = json_loads(text, 0, NULL);
+    assert_non_null(answer);
+    core_free(c);
+    free(file);
+    free(text);
+    return answer;
+}
+
+static int bin_of(const json_t *lane, const char *key, size_t i)
+{
+    return (int)json_number_value(json_array_get(json_object_get(lane, key), i)) / MS;
+}
+
+/* Bins of 10 ms. States are sums over all of it: only the waits show when what was. */
+static void states_are_where_they_were(void **state)
+{
+    (void)state;
+    static const int running[] = {10, 10, 0, 0, 0, 0, 0, 10, 0, 0};
+    static const int blocked[] = {0, 0, 10, 10, 10, 10, 0, 0, 0, 0};
+    static const int runnable[] = {0, 0, 0, 0, 0, 0, 10, 0, 10, 10};
+    struct profile *p = lanes_profile();
+    json_t *answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10}");
+    json_t *lane = json_array_get(json_object_get(answer, "states"), 0);
+    json_t *reasons = json_object_get(lane, "reasons");
+    assert_int_equal(json_object_size(reasons), 1);
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(bin_of(lane, "running", i), running[i]);
+        assert_int_equal(bin_of(lane, "blocked", i), blocked[i]);
+        assert_int_equal(bin_of(lane, "runnable", i), runnable[i]);
+        assert_int_equal(bin_of(reasons, "lock", i), blocked[i]);
+    }
+    json_decref(answer);
+    profile_free(p);
+}
+
+static void events_are_marks_unless_they_are_looked_at(void **state)
+{
+    (void)state;
+    struct profile *p = lanes_profile();
+    json_t *answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10}");
+    json_t *marks = json_object_get(answer, "marks"), *mark = json_array_get(marks, 0);
+    assert_int_equal(json_array_size(marks), 1);
+    assert_string_equal(json_string_value(json_object_get(mark, "event")), "page-faults");
+    assert_int_equal(json_integer_value(json_object_get(mark, "tid")), 11);
+    char *at = json_dumps(json_object_get(mark, "at"), JSON_COMPACT);
+    assert_string_equal(at, "[[0,1],[7,2]]");
+    free(at);
+    json_t *moment = json_array_get(json_object_get(answer, "moments"), 0);
+    assert_string_equal(json_string_value(json_array_get(moment, 2)), "flush");
+    assert_int_equal((int)(1000 * json_number_value(json_array_get(moment, 1)) + 0.5), 33);
+    json_decref(answer);
+    answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10,\"event\":\"page-faults\"}");
+    assert_int_equal(json_array_size(json_object_get(answer, "marks")), 0);
+    json_decref(answer);
+    answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10,\"brief\":true}");
+    assert_null(json_object_get(answer, "marks"));
+    assert_null(json_object_get(answer, "states"));
+    json_decref(answer);
+    profile_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(states_are_where_they_were),
+        cmocka_unit_test(events_are_marks_unless_they_are_looked_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
