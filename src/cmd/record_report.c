@@ -373,10 +373,12 @@ static void print_heap(const struct heap_facts *h)
                 "  %s blocks found no room in the recorder's memory: they and their frees are left "
                 "out; use --heap=sampled\n",
                 units_count(n, h->no_room));
+    if (h->inherited)
+        fprintf(stderr, "  %s %s that the child of a fork has from its parent: not counted\n",
+                units_count(n, h->inherited),
+                h->inherited == 1 ? "free was of a block" : "frees were of blocks");
     if (h->unknown && !h->no_room)
-        fprintf(stderr,
-                "  %s %s nobody was seen to allocate: double frees, foreign pointers, or blocks "
-                "from before a fork\n",
+        fprintf(stderr, "  %s %s nobody was seen to allocate: double frees or foreign pointers\n",
                 units_count(n, h->unknown),
                 h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
     if (h->lost >= RINGS_DAMAGED)

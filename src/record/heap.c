@@ -370,6 +370,7 @@ void heap_stop(struct heap *h, uint64_t end_ns)
     heap_tally_end(&h->tally, end_ns);
     describe_stacks(h);
     tell_frees(h, META_UNKNOWN_FREES, h->facts.unknown);
+    tell_frees(h, META_INHERITED_FREES, h->facts.inherited);
     tell_frees(h, META_MISSED_FREES, h->facts.doubled);
     h->facts.vague_ns = ticks_length_ns(&h->clock, h->vague);
     if (h->facts.vague_ns > HEAP_VAGUE_NS) {

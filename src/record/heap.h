@@ -50,20 +50,21 @@ struct heap_facts {
     int64_t allocated, peak, leaked, freed; /* bytes */
     int64_t samples;                        /* blocks that were seen; 0 = all were */
     uint64_t peak_ns;
-    uint64_t unknown;  /* frees of blocks that nobody had seen allocated */
-    uint64_t doubled;  /* blocks allocated where one was live: its end was missed */
-    uint64_t lost;     /* records, those without room included */
-    uint64_t no_room;  /* blocks that came when as many as can be were followed */
-    uint64_t waits;    /* times that a thread waited for the recorder */
-    bool other_malloc; /* some program has an allocator that is not glibc's, or may have */
-    bool scoped;       /* blocks know the scopes that they were allocated in */
-    uint64_t vague_ns; /* that the time of a block may be off by: the recorder came that late */
-    int stream;        /* of the profile */
-    bool probed;       /* a running process: only what it allocated since is in these numbers */
-    uint64_t stops;    /* times that a probe stopped it */
-    double stop_ns;    /* what each cost it, as measured on this machine */
-    double probed_s;   /* how long that went on; less than the recording where it cost too much */
-    bool too_many;     /* stops: the probes were taken away before the end */
+    uint64_t unknown;   /* frees of blocks that nobody had seen allocated */
+    uint64_t inherited; /* the same, by the child of a fork: blocks of its parent */
+    uint64_t doubled;   /* blocks allocated where one was live: its end was missed */
+    uint64_t lost;      /* records, those without room included */
+    uint64_t no_room;   /* blocks that came when as many as can be were followed */
+    uint64_t waits;     /* times that a thread waited for the recorder */
+    bool other_malloc;  /* some program has an allocator that is not glibc's, or may have */
+    bool scoped;        /* blocks know the scopes that they were allocated in */
+    uint64_t vague_ns;  /* that the time of a block may be off by: the recorder came that late */
+    int stream;         /* of the profile */
+    bool probed;        /* a running process: only what it allocated since is in these numbers */
+    uint64_t stops;     /* times that a probe stopped it */
+    double stop_ns;     /* what each cost it, as measured on this machine */
+    double probed_s;    /* how long that went on; less than the recording where it cost too much */
+    bool too_many;      /* stops: the probes were taken away before the end */
 };
 
 /* What is said of times that are off: rows are sums of HEAP_SLICE_MS. */

@@ -15,6 +15,7 @@
 struct heap_program {
     int pid;
     bool over;
+    bool forked; /* and no program of its own: its parent's blocks are not in `live` */
     struct heap_live live;
     struct heap_areas areas;
     int rss_counter; /* -1 = none yet */

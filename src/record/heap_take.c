@@ -92,7 +92,7 @@ static void take_maps(struct heap *h, struct heap_ring *ring, const struct recor
 
 static void take_fork(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
-    program_new(h, ring->pid);
+    program_new(h, ring->pid)->forked = true;
     ring->program = 0;
     stackwalk_take_fork(&h->stacks, ring->pid, rec);
 }
@@ -206,8 +206,9 @@ void heap_take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
 {
     struct heap_block b;
     uint64_t address = word & HEAP_POINTER_MASK;
-    if (!heap_live_take(&heap_program_of(h, ring)->live, address, &b)) {
-        h->facts.unknown++;
+    struct heap_program *p = heap_program_of(h, ring);
+    if (!heap_live_take(&p->live, address, &b)) {
+        *(p->forked ? &h->facts.inherited : &h->facts.unknown) += 1;
         ring->realloc_pending = false;
         return;
     }

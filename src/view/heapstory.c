@@ -121,9 +121,14 @@ static void add_odd_frees(struct document *d, const struct heapstory *s)
     if (unknown)
         document_text(d,
                       "Frees of blocks that nobody was seen to allocate: %s. These are double "
-                      "frees, foreign pointers, or blocks from before a fork; they were passed on "
-                      "and are not counted.",
+                      "frees or foreign pointers; they were passed on and are not counted.",
                       unknown);
+    const char *inherited = meta_find(&s->profile->meta, META_INHERITED_FREES);
+    if (inherited)
+        document_text(d,
+                      "Frees by children of a fork, of blocks that their parents had allocated: "
+                      "%s. They are not counted: the blocks are the parents'.",
+                      inherited);
     if (missed)
         document_text(d, "Blocks handed out again though no free was seen: %s.", missed);
     const char *vague_s = meta_find(&s->profile->meta, META_HEAP_VAGUE_S);

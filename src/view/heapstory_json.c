@@ -160,6 +160,7 @@ void heapstory_print_json(FILE *out, const struct heapstory_view *v)
         json_put_uint(&j, "suppressed_blocks", (uint64_t)s->known_blocks);
     }
     put_odd_frees(&j, s, "unknown_frees", META_UNKNOWN_FREES);
+    put_odd_frees(&j, s, "inherited_frees", META_INHERITED_FREES);
     put_odd_frees(&j, s, "missed_frees", META_MISSED_FREES);
     json_put_uint(&j, "rss_max", (uint64_t)s->rss_max);
     heapstory_put_insights(&j, s);

@@ -1,0 +1,58 @@
+#!/usr/bin/env bats
+# The heap of programs that are not like others: children of a fork, 32 bits, an interpreter with tests of its own.
+# shellcheck disable=SC2154  # kelvin sets output, status, stderr
+load ../lib/helpers
+
+@test "frees by the child of a fork of its parent's blocks are counted apart from faults" {
+    cat >inherit.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile kept[30];
+int main(void)
+{
+    for (int i = 0; i < 30; i++)
+        kept[i] = malloc(100);
+    if (fork() == 0) {
+        for (int i = 0; i < 20; i++)
+            free(kept[i]);
+        _exit(0);
+    }
+    wait(NULL);
+    for (int i = 0; i < 30; i++)
+        free(kept[i]);
+    return 0;
+}
+END
+    cc -O1 -o inherit inherit.c
+    kelvin record --heap -o r.kelvin -- ./inherit
+    exits 0
+    [[ $stderr == *"20 frees were of blocks that the child of a fork has from its parent"* ]] || fail "$stderr"
+    [[ $stderr != *"nobody was seen to allocate"* ]] || fail "$stderr"
+    kelvin heap --format json r.kelvin
+    [ "$(jq '.inherited_frees, .unknown_frees, .leaked' <<<"$output" | xargs)" = "20 0 0" ] || fail "$output"
+    kelvin heap r.kelvin
+    [[ $output == *"Frees by children of a fork"*": 20."* ]] || fail "$output"
+}
+
+@test "a 32-bit program is refused with a reason" {
+    cat >small.c <<'END'
+void _start(void) { __asm__ volatile("movl $1, %eax; xorl %ebx, %ebx; int $0x80"); }
+END
+    cc -m32 -nostdlib -static -o small small.c 2>/dev/null || skip "cc makes no 32-bit programs here"
+    kelvin record --heap -o r.kelvin -- ./small
+    exits 125
+    complains "32-bit program" "allocations cannot be recorded"
+}
+
+# The interpreter's own tests; how many there are and which fail here is its own affair: the same with the agent as without.
+@test "tests of python3 end under the agent as they do without it" {
+    local python=/usr/bin/python3 tests=(test_list test_dict test_gc test_fork1 test_bytes)
+    "$python" -c 'import test.test_list, test.test_fork1' 2>/dev/null || skip "needs python3's own tests (libpython3-testsuite)"
+    run timeout "$(patience 120)" "$python" -m test "${tests[@]}"
+    local bare=$status
+    kelvin record --heap -q -o r.kelvin -- timeout "$(patience 240)" "$python" -m test "${tests[@]}"
+    exits "$bare"
+    [[ $stderr != *"nobody was seen to allocate"* ]] || fail "$stderr"
+    [ "$("$KELVIN" heap --format json r.kelvin | jq '.allocations > 10000 and .unknown_frees == 0 and .missed_frees == 0')" = true ]
+}
