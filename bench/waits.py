@@ -8,6 +8,7 @@ under `perf record -e sched:sched_switch -g`, in turns, and the bytes that each 
 """
 import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -68,8 +69,8 @@ def cost(kelvin, target, rounds):
     }
     took = {way: [] for way in ways}
     for _ in range(rounds):
-        for way, command in ways.items():
-            took[way].append(cpu_s(*command))
+        for way in random.sample(list(ways), len(ways)):
+            took[way].append(cpu_s(*ways[way]))
     for way, seconds in took.items():
         print(f"{way:38} {1e6 * statistics.median(seconds) / (2 * trips):6.2f} us of CPU time per switch")
     lost = json.loads(output_of(kelvin, "report", "--waits", "--format", "json", "w.kelvin"))["lost"]

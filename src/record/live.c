@@ -124,6 +124,21 @@ static void put_table(FILE *out, const struct recorder *r)
         put_live_row(out, r, by_total[i]);
 }
 
+static void put_live_numbers(FILE *out, const struct recorder *r)
+{
+    struct scopes_number n;
+    bool any = false;
+    for (size_t i = 0; r->scopes && scopes_number(r->scopes, i, &n); i++) {
+        if (!live_number(r, i, &n))
+            continue;
+        if (!any)
+            fprintf(out, "\n%14s %10s %10s  counter or gauge\n", "value", "kind", "pid");
+        any = true;
+        fprintf(out, "%14lld %10s %10d", (long long)n.value, n.is_gauge ? "gauge" : "count", n.pid);
+        put_live_name(out, profile_str(r->profile, n.name));
+    }
+}
+
 static void put_live_workers(FILE *out, const struct recorder *r)
 {
     const struct threadstates *t = &r->states;
@@ -142,8 +157,7 @@ static void put_live_workers(FILE *out, const struct recorder *r)
 static void live_page(void *recorder, FILE *out)
 {
     const struct recorder *r = recorder;
-    struct scopes_number n;
-    char s[3][UNITS_MAX];
+    char s[2][UNITS_MAX];
     fprintf(out, "kelvin: %.1f s, %s samples, %s lost\n", live_seconds_so_far(r),
             units_count(s[0], r->events[0].samples_before + r->events[0].samples),
             units_count(s[1], r->facts[0].lost));
@@ -153,12 +167,7 @@ static void live_page(void *recorder, FILE *out)
                 units_count(s[1], scopes_lost(r->scopes)));
         put_table(out, r);
     }
-    for (size_t i = 0; r->scopes && scopes_number(r->scopes, i, &n); i++) {
-        if (!live_number(r, i, &n))
-            continue;
-        fprintf(out, "\n%14lld  pid %d", (long long)n.value, n.pid);
-        put_live_name(out, profile_str(r->profile, n.name));
-    }
+    put_live_numbers(out, r);
     put_live_workers(out, r);
     fputs("\n/metrics is for Prometheus, /scopes is JSON.\n", out);
 }

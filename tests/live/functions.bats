@@ -66,6 +66,7 @@ calls() { # FILE
     kelvin record -q --functions --functions-min 15000 -o r.kelvin -- ./app
     exits 0
     [[ ,$(calls r.kelvin), == *",main 1,"* && ,$(calls r.kelvin), == *",slow 1,"* ]]
+    [[ ,$(calls r.kelvin), != *",leaf 2002,"* ]]
     kelvin record -q --functions=slow --functions-min 15000 -o r.kelvin -- ./app
     [ "$(calls r.kelvin)" = "slow 1" ]
     kelvin record -q --functions=nosuch -o none.kelvin -- ./app

@@ -99,3 +99,31 @@ opens() { # FILE...
     done
     rm -f .kelvin-* # between a name and its last one
 }
+
+# On a file system of its own, in a namespace of its own, which is gone with it.
+@test "a suite on a disk that fills up leaves the published folder, its baseline, archive and history whole" {
+    unshare -m sh -c 'mkdir -p disk && mount -t tmpfs none disk' 2>/dev/null || skip "a file system of its own cannot be mounted"
+    cat >on_disk <<'SH'
+kelvin=$1 target=$2
+mount -t tmpfs -o size=4m none disk && cd disk || exit 99
+printf '[workload small]\ncommand = %s 0.05\ncollect = cpu\nmin-samples = 1\n' "$target" >kelvin.conf
+"$kelvin" run -q --save main || exit 98
+room=$(df -k . | awk 'END { print $4 }')
+before=$(cat perf/run.json)
+for left in 0 20 100 300; do
+    head -c $((room - left))k /dev/zero >filler
+    "$kelvin" run -q --save main >/dev/null 2>../said && echo "$left: nothing was wrong"
+    grep -q 'No space left\|disk is full' ../said || echo "$left: $(<../said)"
+    for file in perf/small.kelvin .kelvin/baselines/main/small.kelvin .kelvin/archive/*/small.kelvin; do
+        "$kelvin" info "$file" >/dev/null 2>&1 || echo "$left: $file does not open"
+    done
+    [ "$(cat perf/run.json)" = "$before" ] || echo "$left: published"
+    "$kelvin" bench --baselines 2>&1 | grep -q suite:main || echo "$left: no baseline"
+    find . -name '.*.new-*'
+    rm filler
+done
+SH
+    run --separate-stderr timeout "$(patience 120)" unshare -m bash on_disk "$KELVIN" "$TARGET/split"
+    exits 0
+    prints ""
+}

@@ -106,13 +106,24 @@ with socket.create_connection((host, int(port)), timeout=60) as s:
         printf 'GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n' | ask | sed '1,/^\r$/d' | promtool check metrics
     fi
     printf 'GET /scopes HTTP/1.1\r\nHost: localhost\r\n\r\n' | ask | sed '1,/^\r$/d' >live.json
+    printf 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n' | ask >page
+    grep -Eq '^ +3000 +count +[0-9]+  tokens$' page
+    grep -Eq '^ +-5 +gauge +[0-9]+  queue$' page
+    grep -Eq '^ +1,000 .*  request$' page
+    # Buckets count all that is below; self time is what is left of the total.
+    jq -e '[.samples[] | select(.name == "kelvin_scope_seconds_bucket" and .labels.scope == "request") | .value]
+        | length == 29 and . == sort and .[-1] == 1000' metrics.json
+    local self inner
+    self=$(metric kelvin_scope_self_seconds_total '.scope == "request"')
+    inner=$(metric kelvin_scope_seconds_sum '.scope != "request"')
     end_of_recording
     "$KELVIN" scopes r.kelvin --format json | jq '.flat[] | select(.scope == "request")' >then.json
     # Seconds with nine digits are nanoseconds, but for how a double prints.
     jq -e --argjson p99 "$p99" --argjson sum "$sum" \
-        '(.p99.ns - $p99 * 1e9 | fabs) < 1 and (.total_ns - $sum * 1e9 | fabs) < 1' then.json
+        --argjson self "$self" --argjson inner "$inner" '(.p99.ns - $p99 * 1e9 | fabs) < 1 and (.total_ns - $sum * 1e9 | fabs) < 1
+        and (.self_ns - $self * 1e9 | fabs) < 1 and ($sum - $self - $inner | fabs) < 1e-5' then.json
     jq -e --slurpfile live live.json '. as $file | $live[0] | .spans == 2000 and .lost == 0
-        and any(.scopes[]; .scope == "request" and .calls == 1000 and .p99_ns == $file.p99.ns
+        and any(.scopes[]; .scope == "request" and .calls == 1000 and .p99_ns == $file.p99.ns and .self_ns == $file.self_ns
                            and .max_ns == $file.max_ns and .total_ns == $file.total_ns)
         and any(.counters[]; .name == "tokens" and .kind == "count" and .value == 3000)' then.json
 }

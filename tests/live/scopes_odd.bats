@@ -304,3 +304,162 @@ END
     [ "$(scopes '.slowest as $s | [($s[] | select(.scope == "outer") | .attributes.trace_id),
         ($s[] | select(.scope == "inner") | .attributes.span_id)] | "00-\(.[0])-\(.[1])-01"')" = "$output" ]
 }
+
+@test "scopes that a longjmp left are counted when the one around them ends, too" {
+    record_c <<'END'
+#include <kelvin.h>
+#include <setjmp.h>
+static jmp_buf back;
+static __attribute__((noinline)) void leap(int n)
+{
+    KELVIN_SCOPE("left");
+    if (n)
+        leap(n - 1);
+    else
+        longjmp(back, 1);
+}
+int main(void)
+{
+    for (int i = 0; i < 5; i++) {
+        KELVIN_SCOPE("around");
+        if (!setjmp(back))
+            leap(1);
+    }
+    return 0;
+}
+END
+    exits 0
+    [ "$(scopes '[.flat[] | "\(.scope) \(.calls)"] | join(",")')" = "around 5" ]
+    [ "$(scopes .note)" = "10 scopes never ended" ]
+}
+
+@test "an event is in the scope around it" {
+    record_c <<'END'
+#include <kelvin.h>
+int main(void)
+{
+    KELVIN_SCOPE("outer");
+    { KELVIN_SCOPE("inner"); KELVIN_EVENT("tick"); KELVIN_EVENT("tick"); }
+    KELVIN_EVENT("tock");
+    return 0;
+}
+END
+    exits 0
+    [ "$("$KELVIN" fold --event events r.kelvin 2>/dev/null | sort | tr '\n' ,)" = "app;outer;inner;tick 2,app;outer;tock 1," ]
+}
+
+@test "spans across threads: those of each thread are its own, whoever ends them" {
+    record_c <<'END'
+#define _GNU_SOURCE
+#include <kelvin.h>
+#include <pthread.h>
+enum { N = 1000, THREADS = 4 };
+static kelvin_span open_spans[THREADS][N];
+static void *work(void *x)
+{
+    static const char *const names[THREADS] = {"a", "b", "c", "d"};
+    int i = (int)(intptr_t)x;
+    kelvin_thread_name(names[i]);
+    for (int k = 0; k < N; k++)
+        open_spans[i][k] = kelvin_begin(names[i]);
+    return x;
+}
+int main(void)
+{
+    pthread_t t[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&t[i], 0, work, (void *)(intptr_t)i);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(t[i], 0);
+    for (int k = 0; k < N; k++)
+        for (int i = 0; i < THREADS; i++)
+            kelvin_end(open_spans[i][k]);
+    return 0;
+}
+END
+    exits 0
+    [ "$(scopes '[.groups[] | "\(.scope) \(.value) \(.calls)"] | join(",")' --by thread)" = "a a 1000,b b 1000,c c 1000,d d 1000" ]
+    [ "$(scopes .note)" = null ]
+}
+
+@test "long names and texts are cut, and the fourth attribute is there" {
+    record_c <<'END'
+#include <kelvin.h>
+#include <string.h>
+int main(void)
+{
+    char name[2000], text[2000];
+    memset(name, 'n', sizeof name);
+    memset(text, 't', sizeof text);
+    name[1999] = text[1999] = 0;
+    KELVIN_SCOPE_NAMED(name);
+    KELVIN_SCOPE("inside", "a", 1, "b", 2.5, "c", text, "d", -4L);
+    return 0;
+}
+END
+    exits 0
+    [ "$(scopes '[.flat[].scope | length] | sort | join(",")')" = 6,512 ]
+    [ "$(scopes '.slowest[] | select(.scope == "inside") | .attributes | "\(.a) \(.b) \(.c | length) \(.d)"')" = "1 2.5 256 -4" ]
+    [ "$(scopes .note)" = null ]
+}
+
+@test "counters are of a process; a value of a gauge that comes late does not replace a newer one" {
+    record_c <<'END'
+#include <kelvin.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *late(void *x) { KELVIN_GAUGE("level", 1); return x; }
+int main(void)
+{
+    pthread_t t;
+    KELVIN_SCOPE("whole");
+    if (fork() == 0) {
+        for (int i = 0; i < 7; i++)
+            KELVIN_COUNT("steps", 1);
+        _exit(0);
+    }
+    wait(NULL);
+    for (int i = 0; i < 5; i++)
+        KELVIN_COUNT("steps", 2);
+    KELVIN_COUNT("all", INT64_MAX);
+    KELVIN_COUNT("all", 1); /* too much */
+    KELVIN_COUNT("all", -2);
+    pthread_create(&t, 0, late, 0);
+    pthread_join(t, 0);
+    KELVIN_GAUGE("level", 9); /* in a ring that is read before that of the thread */
+    return 0;
+}
+END
+    exits 0
+    [ "$(scopes '[.counters[] | select(.name == "steps") | .last] | sort | join(",")')" = 7,10 ]
+    [ "$(scopes '.counters[] | select(.name == "level") | .last')" = 9 ]
+    [ "$(scopes '.counters[] | select(.name == "all") | .last == 9223372036854775805')" = true ]
+    [ "$(scopes .note)" = "1 record made no sense" ]
+}
+
+@test "a pop ends what was pushed, not the scope of C inside of it" {
+    record_c <<'END'
+#include <kelvin.h>
+#include <dlfcn.h>
+#include <string.h>
+int main(void)
+{
+    const char *at = getenv("KELVIN_SCOPES");
+    for (int i = 0; i < 3; i++)
+        at = strchr(at, ' ') + 1;
+    void *library = dlopen(at, RTLD_NOW);
+    int (*push)(const char *) = (int (*)(const char *))dlsym(library, "kelvin_push");
+    void (*pop)(void) = (void (*)(void))dlsym(library, "kelvin_pop");
+    push("pushed");
+    {
+        KELVIN_SCOPE("of C");
+        pop();
+    }
+    return 0;
+}
+END
+    exits 0
+    [ "$(scopes '[.flat[] | "\(.scope) \(.calls)"] | join(",")')" = "pushed 1" ]
+    [ "$(scopes .note)" = "1 scope never ended, 1 end without a beginning" ]
+}

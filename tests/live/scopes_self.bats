@@ -135,6 +135,35 @@ END
     [ "$(scopes '.flat[] | "\(.scope) \(.calls)"')" = "after 1" ]
 }
 
+@test "KELVIN_OUTPUT: the program does not end before the file is there" {
+    local i
+    for i in 1 2 3; do
+        rm -f r.kelvin
+        PATH="${KELVIN%/*}:$PATH" KELVIN_OUTPUT=r.kelvin "$TARGET/scopes" 20 2 >out 2>err # no pipe to wait for
+        [ -s r.kelvin ]
+    done
+}
+
+@test "KELVIN_OUTPUT: a pipe that the program closes ends, as the recorder has no part in it" {
+    cat >closes.c <<'END'
+#include <kelvin.h>
+#include <unistd.h>
+int main(void)
+{
+    { KELVIN_SCOPE("first"); }
+    close(5);
+    for (int i = 0; i < 3000 && access("ended", F_OK) != 0; i++)
+        usleep(10000);
+    return access("ended", F_OK) == 0 ? 0 : 9;
+}
+END
+    cc -I"$INCLUDE" closes.c -o closes
+    mkfifo pipe
+    (cat pipe >/dev/null && touch ended) 3>&- &
+    PATH="${KELVIN%/*}:$PATH" KELVIN_OUTPUT=r.kelvin ./closes 5>pipe 3>&- 2>err
+    wait
+}
+
 @test "KELVIN_OUTPUT: under a limit on the size of files the program runs as ever" {
     run --separate-stderr bash -c "ulimit -f 100; PATH='${KELVIN%/*}:$PATH' KELVIN_OUTPUT=r.kelvin '$TARGET/scopes' 20 2"
     exits 0

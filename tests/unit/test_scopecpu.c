@@ -360,19 +360,26 @@ static void insights_say_what_the_numbers_carry(void **state)
     unjoin(&j);
 }
 
+/* BLOCKS: of the slow ones. */
+static void add_tail(struct joined *j, int64_t blocks, int64_t others)
+{
+    for (uint64_t i = 0; i < 2000; i++) {
+        uint64_t ns = i % 50 ? 1000 : 40000;
+        struct span inner = {"step;part", 1,        i * 100000,
+                             ns - 100,    ns - 100, i % 50 ? others : blocks,
+                             64,          NULL,     false};
+        struct span outer = {"step", 1, i * 100000, ns, 100, 0, 0, NULL, false};
+        add_span(j->p, &inner);
+        add_span(j->p, &outer);
+        add_sample(j->p, "main;mul", 1, i * 100000);
+    }
+}
+
 static void a_tail_is_told_with_its_slowest(void **state)
 {
     (void)state;
     struct joined j = {.p = with_blocks()};
-    for (uint64_t i = 0; i < 2000; i++) {
-        uint64_t ns = i % 50 ? 1000 : 40000;
-        struct span inner = {"step;part",      1,  i * 100000, ns - 100, ns - 100,
-                             i % 50 ? 1 : 100, 64, NULL,       false};
-        struct span outer = {"step", 1, i * 100000, ns, 100, 0, 0, NULL, false};
-        add_span(j.p, &inner);
-        add_span(j.p, &outer);
-        add_sample(j.p, "main;mul", 1, i * 100000);
-    }
+    add_tail(&j, 100, 1);
     struct scopeinsights found;
     join(&j);
     scopeinsights_find(&found, &j.t, j.cpu);
@@ -382,6 +389,60 @@ static void a_tail_is_told_with_its_slowest(void **state)
     assert_non_null(strstr(said(&found, "Long tail"), "It allocated 100 blocks; the mean is 3.0."));
     scopeinsights_done(&found);
     unjoin(&j);
+    j = (struct joined){.p = with_blocks()};
+    add_tail(&j, 100, 90); /* no more than others */
+    join(&j);
+    scopeinsights_find(&found, &j.t, j.cpu);
+    assert_non_null(strstr(said(&found, "Long tail"), "1 call in 100"));
+    assert_null(strstr(said(&found, "Long tail"), "It allocated"));
+    scopeinsights_done(&found);
+    unjoin(&j);
+}
+
+/* As far down as one scope has more than half of the time around it. */
+static void the_hot_path_ends_where_time_divides(void **state)
+{
+    (void)state;
+    struct joined j = {.p = with_blocks()};
+    static const struct span spans[] = {
+        {"outer;middle;leaf", 1, 0, 400, 400, 0, 0, NULL, false},
+        {"outer;middle;other", 1, 400, 400, 400, 0, 0, NULL, false},
+        {"outer;middle", 1, 0, 900, 100, 0, 0, NULL, false},
+        {"outer", 1, 0, 1000, 100, 0, 0, NULL, false},
+    };
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
+        add_span(j.p, &spans[i]);
+    add_sample(j.p, "main", 1, 5);
+    struct scopeinsights found;
+    join(&j);
+    scopeinsights_find(&found, &j.t, j.cpu);
+    assert_string_equal(said(&found, "Hot path"),
+                        "outer > middle: 900 ns, 90% of outer, in 1 call.");
+    assert_string_equal(said(&found, "Short scopes"), "");
+    scopeinsights_done(&found);
+    unjoin(&j);
+}
+
+/* 100,000 calls of 400 ns are short, of 600 ns they are not. */
+static void short_scopes_are_told(void **state)
+{
+    (void)state;
+    for (uint64_t ns = 400; ns <= 600; ns += 200) {
+        struct joined j = {.p = with_blocks()};
+        for (uint64_t i = 0; i < 100000; i++) {
+            struct span s = {"tiny", 1, i * 1000, ns, ns, 0, 0, NULL, false};
+            add_span(j.p, &s);
+        }
+        add_sample(j.p, "main", 1, 5);
+        struct scopeinsights found;
+        join(&j);
+        scopeinsights_find(&found, &j.t, j.cpu);
+        bool told =
+            strstr(said(&found, "Short scopes"), "tiny takes 400 ns on average, in 100,000 calls.");
+        assert_int_equal(told, ns == 400);
+        scopeinsights_done(&found);
+        unjoin(&j);
+    }
 }
 
 int main(void)
@@ -396,6 +457,8 @@ int main(void)
         cmocka_unit_test(the_slowest_span_says_what_it_waited_for),
         cmocka_unit_test(insights_say_what_the_numbers_carry),
         cmocka_unit_test(a_tail_is_told_with_its_slowest),
+        cmocka_unit_test(the_hot_path_ends_where_time_divides),
+        cmocka_unit_test(short_scopes_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

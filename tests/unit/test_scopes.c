@@ -3,6 +3,7 @@
 #include "analysis/scopediff.h"
 #include "analysis/scopequantile.h"
 #include "model/meta.h"
+#include "view/scopediff.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -150,6 +151,7 @@ static void what_was_lost_may_have_been_of_any_kind(void **state)
     comes_out(p, "p99 decode <= 1 s", CHECK_INCONCLUSIVE, "");
     comes_out(p, "p90 decode <= 940 us", CHECK_INCONCLUSIVE, "");
     comes_out(p, "p90 decode <= 960 us", CHECK_HOLDS, "");
+    comes_out(p, "p90 decode >= 897 us", CHECK_INCONCLUSIVE, ""); /* were they the short ones? */
     comes_out(p, "mean decode <= 1 s", CHECK_INCONCLUSIVE, "not known");
     comes_out(p, "rate decode <= 100", CHECK_INCONCLUSIVE, "were lost");
     profile_free(p);
@@ -366,6 +368,94 @@ static void a_run_per_side_proves_nothing_within_a_fifth(void **state)
     compared_done(&c);
 }
 
+/* A factor of 1.2 either way: 1 / 1.2 is -16.7 %. */
+static void the_band_is_the_same_factor_either_way(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    struct compared c;
+    compare(&c, &seed, 1, 20000, 0.825);
+    const struct scope_change *is = &row_of(&c, "decode")->at[0];
+    assert_true(is->interval.low > -0.2 && is->interval.low < -1 / 6.0);
+    assert_int_equal(is->verdict, SCOPE_UNPROVEN);
+    compared_done(&c);
+}
+
+static double least_p(const struct scopediff *d)
+{
+    double least = 1;
+    for (size_t i = 0; i < d->rows.n; i++)
+        for (int k = 0; k < SCOPEDIFF_QUANTILES; k++)
+            least = fmin(least, d->rows.at[i].at[k].p);
+    return least;
+}
+
+static void p_is_adjusted_for_all_comparisons(void **state)
+{
+    (void)state;
+    uint64_t seed = 13;
+    struct compared c;
+    struct err err;
+    compare(&c, &seed, 5, 2000, 1.3);
+    assert_int_equal(c.diff.n_tested, 6);
+    assert_true(text_is(c.diff.rows.at[0].name, "decode"));
+    double of_six = least_p(&c.diff);
+    scopediff_done(&c.diff);
+    struct scopediff_opts o = {.runs = c.runs, .n_before = 5, .n_runs = 10, .top = 1};
+    assert_int_equal(scopediff_build(&c.diff, &o, &err), 0);
+    assert_int_equal(c.diff.n_tested, 3);
+    assert_true(of_six < 0.5 && fabs(of_six / least_p(&c.diff) - 2) < 1e-9);
+    compared_done(&c);
+}
+
+static void losses_of_all_runs_are_counted(void **state)
+{
+    (void)state;
+    uint64_t seed = 17;
+    struct compared c;
+    struct err err;
+    compare(&c, &seed, 1, 100, 1);
+    assert_int_equal(c.diff.lost, 0);
+    scopediff_done(&c.diff);
+    profile_stream(c.p[0], SCOPES)->lost = 3;
+    profile_stream(c.p[1], SCOPES)->lost = 4;
+    struct scopediff_opts o = {.runs = c.runs, .n_before = 1, .n_runs = 2, .top = 1};
+    assert_int_equal(scopediff_build(&c.diff, &o, &err), 0);
+    assert_int_equal(c.diff.lost, 7);
+    compared_done(&c);
+}
+
+static void prints_in_diff(const struct compared *c, const char *words)
+{
+    struct scopediff_view v = {
+        .diff = &c->diff, .before = "before", .after = "after", .unlike = ""};
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    scopediff_print_text(out, &v, 200, false);
+    fclose(out);
+    if (!strstr(text, words))
+        fail_msg("no '%s' in: %s", words, text);
+    free(text);
+}
+
+static void the_verdict_says_what_is_slower_and_what_is_faster(void **state)
+{
+    (void)state;
+    uint64_t seed = 7;
+    struct compared c;
+    compare(&c, &seed, 1, 4000, 3);
+    prints_in_diff(&c, "Slower: of 6 percentiles 3 slower, 0 faster, ");
+    const struct scope_change *median = &row_of(&c, "decode")->at[0];
+    autofree char *times = mem_printf(" x%.2f ", median->after_ns / median->before_ns);
+    prints_in_diff(&c, times);
+    c.diff.rows.at[1].at[0].verdict = SCOPE_FASTER;
+    c.diff.lost = 7;
+    prints_in_diff(&c, "Slower and faster: of 6 percentiles 3 slower, 1 faster, ");
+    prints_in_diff(&c, "7 records were lost");
+    compared_done(&c);
+}
+
 static void equal_programs_are_not_told_apart(void **state)
 {
     (void)state;
@@ -430,6 +520,10 @@ int main(void)
         cmocka_unit_test(quantiles_of_all_scopes_are_those_of_each),
         cmocka_unit_test(a_change_is_found_in_the_scope_that_has_it),
         cmocka_unit_test(a_run_per_side_proves_nothing_within_a_fifth),
+        cmocka_unit_test(the_band_is_the_same_factor_either_way),
+        cmocka_unit_test(p_is_adjusted_for_all_comparisons),
+        cmocka_unit_test(losses_of_all_runs_are_counted),
+        cmocka_unit_test(the_verdict_says_what_is_slower_and_what_is_faster),
         cmocka_unit_test(equal_programs_are_not_told_apart),
         cmocka_unit_test(two_or_three_runs_are_too_few_and_new_scopes_have_no_change),
     };

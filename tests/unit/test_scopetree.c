@@ -346,6 +346,7 @@ static void a_name_counts_once_where_it_is_inside_of_itself(void **state)
     node_is(p, &t.flat.at[1], "zeta", 2, 1100, 1100);
     node_is(p, &t.flat.at[2], "parse", 3, 600, 600);
     node_is(p, &t.flat.at[3], "eval", 1, 400, 250);
+    assert_float_equal(scope_sum_sd_ns(&t.flat.at[0].sum), 671.7514, 1e-3); /* 1100 and 150 */
     const struct scope_sum *parse = &t.flat.at[2].sum;
     assert_int_equal(parse->min_ns, 100);
     assert_int_equal(parse->max_ns, 300);
