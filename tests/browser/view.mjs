@@ -348,6 +348,8 @@ const cases = {
             await tab(page, 'Call tree');
             assert.ok(await page.getByRole('treegrid', {name: 'Call tree'}).isVisible());
             assert.ok(await page.getByRole('row', {expanded: true}).count() > 0);
+            const folds = await page.locator('main .fold').evaluateAll(all => all.slice(0, 2).map(f => f.getBoundingClientRect().left));
+            assert.ok(folds[1] > folds[0] + 5, `a callee is indented: ${folds}`);
             await page.emulateMedia({media: 'print'});
             assert.equal(await page.locator('main .tools').first().isVisible(), false);
             assert.equal(await page.getByRole('tablist').isVisible(), false);
