@@ -60,7 +60,7 @@ compile() {
 }
 
 emulated() { # PROGRAM WORD...
-    timeout 300 qemu-aarch64 -L "$root" "$@"
+    KELVIN_EMULATED=1 timeout 300 qemu-aarch64 -L "$root" "$@"
 }
 
 # The emulated kernel cannot start programs of its machine: a script without "#!" starts the emulator, which passes LD_PRELOAD on.

@@ -3,9 +3,14 @@ import { el } from './view_text.js';
 
 const dark = matchMedia('(prefers-color-scheme: dark)'), colours = new Map();
 let night = dark.matches;
-dark.addEventListener('change', () => { night = dark.matches; colours.clear(); });
+const themed = [], retheme = now => { night = now; colours.clear(); for (const action of themed) action(); };
+dark.addEventListener('change', () => retheme(dark.matches));
+// Paper is white: drawings are made anew for it, and again for the screen.
+const print = on => { document.documentElement.classList.toggle('printing', on); retheme(!on && dark.matches); };
+window.addEventListener('beforeprint', () => print(true));
+window.addEventListener('afterprint', () => print(false));
 export const isDark = () => night;
-export const onTheme = action => dark.addEventListener('change', action);
+export const onTheme = action => themed.push(action);
 
 export function colour(name) {
     let value = colours.get(name);

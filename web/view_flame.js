@@ -320,7 +320,7 @@ export class FlamePane {
             this.buttons.flames = button('Root below', 'Flames instead of icicles', () => app.change({flames: !app.state.flames})),
             this.buttons.out = button('Zoom out', 'Escape', () => this.flame.zoomTo(0)),
             el('span.gap'), this.legend = el('span.legend'),
-            button('Save SVG', 'What is seen, as a file', () => app.save('flame.svg', this.flame.svg(), 'image/svg+xml')));
+            button('Copy SVG', 'What is seen, as text of an SVG', () => app.copy(this.flame.svg(), 'SVG'), {class: 'wide'}), button('Save SVG', 'What is seen, as a file', () => app.save('flame.svg', this.flame.svg(), 'image/svg+xml')));
         this.element = el('div.pane', null, this.tools, this.flame.box);
     }
     async update() {

@@ -13,8 +13,8 @@ export class TablePane {
         this.note = el('span.note', {role: 'status'});
         this.head = el('tr');
         this.rows = el('tbody');
-        this.table = el('table', {'aria-label': 'Functions'}, el('thead', null, this.head), this.rows);
-        this.box = el('div.scroll', {tabindex: 0, onscroll: () => this.more(), onkeydown: e => this.key(e)}, this.table);
+        this.table = el('table', {role: 'grid', 'aria-label': 'Functions'}, el('thead', null, this.head), this.rows);
+        this.box = el('div.scroll', {tabindex: 0, role: 'region', 'aria-label': 'Functions: arrows choose a row, Enter shows its callers', onscroll: () => this.more(), onkeydown: e => this.key(e)}, this.table);
         this.element = el('div.pane', null,
             el('div.tools', null, this.by, this.filter, this.note, el('span.gap'), button('Copy table', 'As tab-separated text', () => this.copy())), this.box);
     }

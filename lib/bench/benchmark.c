@@ -13,19 +13,21 @@ struct finding {
     double cpu_ns;      /* the same in CPU time; NAN = not known */
     double overhead_ns; /* that was taken off */
     bool is_empty;      /* cannot be told from an empty loop */
-    double r2;
+    double r2, cpu_r2;  /* NAN = not known */
     size_t outliers;
 };
 
 /* The slope of the line through the origin, what the loop costs taken off. */
-static double cpu_of(const struct loop_result *r)
+static void evaluate_cpu(struct finding *f, const struct loop_result *r)
 {
     double xx = 0, xy = 0;
     for (size_t i = 0; i < r->n; i++) {
         xx += r->counts[i] * r->counts[i];
         xy += r->counts[i] * r->cpu_times[i];
     }
-    return r->has_cpu && xx > 0 ? fmax(xy / xx - r->loop_cpu_ns, 0) : NAN;
+    bool known = r->has_cpu && xx > 0;
+    f->cpu_ns = known ? fmax(xy / xx - r->loop_cpu_ns, 0) : NAN;
+    f->cpu_r2 = known && !r->flat ? repeats_r2(xy / xx, r->counts, r->cpu_times, r->n) : NAN;
 }
 
 /*
@@ -47,7 +49,7 @@ static void benchmark_evaluate(struct finding *f, const struct loop_result *r)
     f->ns = fmax(line.slope - f->overhead_ns, 0);
     f->interval.low = fmax(line.interval.low - f->overhead_ns - doubt_ns, 0);
     f->interval.high = fmax(line.interval.high - f->overhead_ns + doubt_ns, f->ns + doubt_ns);
-    f->cpu_ns = cpu_of(r);
+    evaluate_cpu(f, r);
     f->is_empty = f->interval.low <= 0;
     f->r2 = r->flat ? NAN : line.r2;
     f->outliers = summary.mild_low + summary.mild_high + summary.severe_low + summary.severe_high;
@@ -95,6 +97,8 @@ static void put_record(struct json *j, const struct job *job, const struct loop_
         key_number(j, "cpu_ns", f->cpu_ns);
     key_number(j, "overhead_ns", f->overhead_ns);
     key_number(j, "r2", f->r2);
+    if (!isnan(f->cpu_r2))
+        key_number(j, "cpu_r2", f->cpu_r2);
     key_number(j, "items", r->items);
     key_number(j, "bytes", r->bytes);
     if (r->flops > 0)

@@ -25,7 +25,7 @@
  *
  *     {"kelvin_bench":1,"program":"./mybench"}
  *     {"name":"sum/n=1000","ns":81.2,"low":80.9,"high":81.6,"cpu_ns":81.1,"overhead_ns":0.3,"r2":0.9998,
- *      "items":1000,"bytes":4000,"flops":2000,"param":"n","size":1000,"threads":1,"disturbed":0,"sampling":"linear",
+ *      "cpu_r2":0.9999,"items":1000,"bytes":4000,"flops":2000,"param":"n","size":1000,"threads":1,"disturbed":0,"sampling":"linear",
  *      "counts":[24,48,...],"times":[1973.1,...]}
  *     {"equal":"dot","ok":true,"cases":1000000,"wanted":1000000,"seed":1}
  *     {"equal":"dot","ok":false,...,"message":"the candidate differs...","code":"KELVIN_..."}
@@ -39,10 +39,12 @@
  *
  * ns, low, high: of one iteration, nanoseconds, overhead taken off; the interval is at 95 %. ns can
  * be 0; low is 0 where the body cannot be told from an empty loop. cpu_ns: the same in CPU time,
- * the mean of the threads; left out where the body pauses. counts, times: iterations and
- * nanoseconds of each timed round as the clock gave them, overhead and all. disturbed: rounds in
- * which another program took the CPU. items, bytes and flops are of one iteration, 0 or left out =
- * not told. param and size are left out where there is no parameter. With list=1 a benchmark is
+ * the mean of the threads; left out where the body pauses. r2 and cpu_r2: how well the rounds lie
+ * on a line, by wall and by CPU time; null or left out where all rounds are of one length. counts,
+ * times: iterations and nanoseconds of each timed round as the clock gave them, overhead and all.
+ * disturbed: rounds in which another program took the CPU. items, bytes and flops are of one
+ * iteration, 0 or left out = not told. param and size are left out where there is no parameter.
+ * With list=1 a benchmark is
  * {"name":...,"param":...,"size":...}. ratio: how many times as fast the candidate of a proof is;
  * the interval misses with the probability `miss`. gate is holds, broken or undecided. Readers
  * leave alone what they do not know.

@@ -39,13 +39,25 @@ static double exact_p(struct difftest_share a, struct difftest_share b, bool fli
     return t.hits < 10000 ? difftest_fisher(&t, k1) : NAN;
 }
 
+/*
+ * What SHARE is expected to be beside others that changed: as sure, relative to its size, as the
+ * samples that it rests on. Ten samples stay ten, however small a part of the whole they become.
+ */
+static struct difftest_share scaled_share(struct difftest_share share, double log_factor)
+{
+    double to = fmin(1, share.share * calc_exp(log_factor));
+    if (!(share.share > 0 && share.share < 1 && to < 1))
+        return (struct difftest_share){to, share.n_effective};
+    double odds = share.share / (1 - share.share), to_odds = to / (1 - to);
+    return (struct difftest_share){to, share.n_effective * odds / to_odds};
+}
+
 double difftest_pair_p(struct difftest_share before, struct difftest_share after,
                        struct difftest_typical typical)
 {
     if (!(before.n_effective >= 1 && after.n_effective >= 1))
         return NAN;
-    struct difftest_share expected = {fmin(1, before.share * calc_exp(typical.log)),
-                                      before.n_effective};
+    struct difftest_share expected = scaled_share(before, typical.log);
     double n = expected.n_effective + after.n_effective;
     double pooled = (expected.share * expected.n_effective + after.share * after.n_effective) / n;
     double rare = fmin(pooled, 1 - pooled), p = NAN;

@@ -96,6 +96,7 @@ static void google_add(struct foreign *f, struct google_row *row)
                                .items = isnan(row->items_per_s) ? 0 : row->items_per_s * s,
                                .bytes = isnan(row->bytes_per_s) ? 0 : row->bytes_per_s * s,
                                .r2 = NAN,
+                               .cpu_r2 = NAN,
                                .size = NAN};
     bool aggregate = row->kind.n && !text_is(buf_text(&row->kind), "iteration");
     if (row->failed)

@@ -56,6 +56,7 @@ static void take_member(struct line *l, struct jsonread *j, const char *key)
           {"bytes", offsetof(struct line, result.bytes)},
           {"flops", offsetof(struct line, result.flops)},
           {"r2", offsetof(struct line, result.r2)},
+          {"cpu_r2", offsetof(struct line, result.cpu_r2)},
           {"size", offsetof(struct line, result.size)},
           {"cases", offsetof(struct line, cases)},
           {"ratio", offsetof(struct line, ratio)},
@@ -93,7 +94,7 @@ static bool program_read_line(struct line *l, struct text bytes)
     struct jsonread j;
     struct text key;
     struct err err;
-    *l = (struct line){.result = {.ns = NAN, .cpu_ns = NAN, .size = NAN, .r2 = NAN},
+    *l = (struct line){.result = {.ns = NAN, .cpu_ns = NAN, .size = NAN, .r2 = NAN, .cpu_r2 = NAN},
                        .cases = NAN,
                        .ratio = NAN,
                        .low = NAN,
@@ -128,6 +129,12 @@ static double above_zero(double v)
     return v > 0 && isfinite(v) ? v : 0;
 }
 
+/* Below 0 the rounds lie on no line at all: that is the worst there is, and known. */
+static double share_or_unknown(double v)
+{
+    return v <= 1 && isfinite(v) ? fmax(v, 0) : NAN;
+}
+
 static void program_add_result(struct program_answer *a, struct line *l)
 {
     struct program_result *r = &l->result;
@@ -140,8 +147,8 @@ static void program_add_result(struct program_answer *a, struct line *l)
     r->items = above_zero(r->items);
     r->bytes = above_zero(r->bytes);
     r->flops = above_zero(r->flops);
-    if (!(r->r2 >= 0 && r->r2 <= 1))
-        r->r2 = NAN;
+    r->r2 = share_or_unknown(r->r2);
+    r->cpu_r2 = share_or_unknown(r->cpu_r2);
     if (!r->parameter)
         r->parameter = mem_strdup("");
     if (!(r->size > 0))

@@ -17,9 +17,9 @@ struct program_result {
     double cpu_ns; /* NAN = not told */
     bool is_empty; /* cannot be told from an empty loop */
     double items, bytes, flops;
-    double r2;       /* NAN = not told */
-    char *parameter; /* "" = none */
-    double size;     /* NAN = none */
+    double r2, cpu_r2; /* NAN = not told */
+    char *parameter;   /* "" = none */
+    double size;       /* NAN = none */
 };
 
 struct program_answer {

@@ -126,11 +126,12 @@ static int session_take_turn(struct session *s, size_t g, struct err *err)
         return 0;
     if (run_block(s, g, err) != 0)
         return -1;
-    session_judge(s, g);
-    if (!s->groups[g].done && out_of_time(s, g)) {
-        session_judge_last(s, g);
-        s->groups[g].done = true;
+    if (s->stopped || !out_of_time(s, g)) {
+        session_judge(s, g);
+        return 0;
     }
+    session_judge_last(s, g);
+    s->groups[g].done = true;
     return 0;
 }
 

@@ -56,6 +56,11 @@ struct session_opts {
      * no matter */
     void (*output)(void *to, size_t item, uint32_t block, struct text said);
     void *output_to;
+
+    /* Asked at a look at which the gates are decided: is all else, too? LOOK as in verdict.h. NULL
+     * = there is nothing else */
+    bool (*decided)(void *to, int look);
+    void *decided_to;
 };
 
 /* Where a series comes from. */
@@ -79,6 +84,7 @@ struct session {
     enum trouble_help help;             /* what could be done about it */
     size_t blocks;                      /* of the group with the most */
     size_t looks;                       /* the most at any comparison */
+    int look;                           /* the last of them, as in verdict.h */
     double seconds;                     /* that all of it took */
     size_t failed_runs;                 /* that were ignored */
     bool stopped;                       /* by the user: what is there was measured before that */

@@ -129,11 +129,12 @@ static bool look_at_group(struct session *s, size_t g, int look)
             look_at_pair(s, p, look);
         all &= p->final;
     }
+    s->look = look;
     s->groups[g].looked_at = s->groups[g].blocks;
     s->groups[g].looks++;
     if ((size_t)s->groups[g].looks > s->looks)
         s->looks = (size_t)s->groups[g].looks;
-    return all;
+    return all && (!s->opts.decided || s->opts.decided(s->opts.decided_to, look));
 }
 
 /* --- alone --- */
@@ -219,8 +220,9 @@ void session_judge_last(struct session *s, size_t g)
     bool only = s->opts.runs > 0 && group->looks == 0;
     if (!session_compares(s, g) || (group->looks > 0 && group->looked_at == group->blocks))
         return;
+    int look = s->stopped ? group->looks : PAIRED_LAST_LOOK + group->looks; /* who stops has seen */
     if (group->looks < PAIRED_LOOKS)
-        look_at_group(s, g, only ? PAIRED_ONLY_LOOK : group->looks);
+        look_at_group(s, g, only ? PAIRED_ONLY_LOOK : look);
 }
 
 /* --- A/A --- */

@@ -68,6 +68,7 @@ static void add_results(struct session *s, size_t item, long block, const struct
         value[MEASURE_TIME] = r->ns;
         value[MEASURE_CPU] = r->cpu_ns;
         value[MEASURE_R2] = r->r2;
+        value[MEASURE_CPU_R2] = r->cpu_r2;
         size_t at = add_series(s, item, r->name);
         struct series *series = &s->set.series.at[at];
         series->items = r->items;

@@ -64,14 +64,17 @@ enum { GROSS_BLOCKS = 3 };
 /*
  * Too few runs for an interval, but each takes more than twice as much as allowed: that is no
  * chance. Runs apart tell that by CPU time only; the wall time of another hour is that of its load,
- * too.
+ * too. On a busy machine (BUSY) one or two runs tell nothing: where pages and caches are short, CPU
+ * time of one program was seen to differ by a factor of 2.6.
  */
-static bool is_gross(const struct comparison *c, const struct verdict_values *v)
+static bool is_gross(const struct comparison *c, const struct verdict_values *v, bool busy)
 {
     double most = 2 * (1 + fmax(c->limit, c->band)), low = INFINITY, high = 0;
     if (!v->n_before || !v->n_after || isnan(c->limit) || is_count(c))
         return false;
     if (c->measure != MEASURE_CPU && (c->apart || v->n_after < GROSS_BLOCKS))
+        return false;
+    if (busy && (v->n_before < GROSS_BLOCKS || v->n_after < GROSS_BLOCKS))
         return false;
     for (size_t i = 0; i < v->n_before; i++)
         high = fmax(high, v->before[i]);
@@ -154,7 +157,8 @@ void verdict_compare(struct comparison *c, const struct verdict_opts *o)
         c->paired.verdict = VERDICT_INCONCLUSIVE;
     if (c->gate == GATE_BROKEN && (c->unconfirmed || (o->busy && c->apart && !is_count(c))))
         c->gate = GATE_UNDECIDED;
-    if (c->gate == GATE_UNDECIDED && !isfinite(c->paired.interval.high) && is_gross(c, &v)) {
+    if (c->gate == GATE_UNDECIDED && !isfinite(c->paired.interval.high) &&
+        is_gross(c, &v, o->busy)) {
         c->paired.verdict = VERDICT_SLOWER;
         c->gate = GATE_BROKEN;
     }

@@ -143,6 +143,13 @@ void heap_tally_time(struct heap_tally *t, uint64_t time_ns)
     add_points(t, t->slice_ns);
 }
 
+void heap_tally_last_point(struct heap_tally *t, uint64_t end_ns)
+{
+    if (t->slice_ns && end_ns > t->slice_ns)
+        add_points(t, end_ns); /* a short program ends within its first slice */
+    t->last_point = true;
+}
+
 uint64_t heap_tally_slice_end(const struct heap_tally *t)
 {
     return t->slice_ns + SLICE_NS;
@@ -324,8 +331,8 @@ static void write_classes(struct heap_tally *t, size_t site, bool sizes, uint64_
 void heap_tally_end(struct heap_tally *t, uint64_t end_ns)
 {
     write_slice(t);
-    if (t->slice_ns && end_ns > t->slice_ns)
-        add_points(t, end_ns); /* a short program ends within its first slice */
+    if (!t->last_point)
+        heap_tally_last_point(t, end_ns);
     t->total[HEAP_PEAK] = t->peak_bytes;
     for (size_t i = 0; i < t->sites.n; i++) {
         const struct heap_site *s = &t->sites.at[i];

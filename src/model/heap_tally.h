@@ -64,7 +64,7 @@ struct heap_tally {
     int64_t live_bytes, live_blocks, peak_bytes;
     int64_t total[HEAP_COLUMNS]; /* blocks: in units of 1 / block_unit */
     uint64_t sample_bytes;
-    bool no_temporary;
+    bool no_temporary, last_point; /* last_point: it is written */
     int64_t block_unit;
     uint64_t unfinished[16]; /* rows, by enum heap_end */
 };
@@ -79,6 +79,9 @@ void heap_tally_init(struct heap_tally *t, struct profile *p, const struct heap_
 void heap_tally_done(struct heap_tally *t);
 
 uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site);
+
+/* What is live at the end, before that counts as leaked; without it, what is live after that. */
+void heap_tally_last_point(struct heap_tally *t, uint64_t end_ns);
 
 /* It is TIME_NS: a slice that is over is written. Call it before the next two. */
 void heap_tally_time(struct heap_tally *t, uint64_t time_ns);

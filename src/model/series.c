@@ -23,6 +23,7 @@ const struct measure_info measure_infos[MEASURES] = {
     [MEASURE_BRANCH_MISSES] = {"branch-misses", "branch misses", MEASURE_COUNT},
     [MEASURE_ALLOCATIONS] = {"allocations", "allocations", MEASURE_COUNT},
     [MEASURE_R2] = {"r2", "R2 of the fit", MEASURE_COUNT},
+    [MEASURE_CPU_R2] = {"cpu_r2", "R2 of the fit, CPU time", MEASURE_COUNT},
     [MEASURE_METRIC] = {"metric", "metric", MEASURE_COUNT},
 };
 

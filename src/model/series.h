@@ -28,6 +28,7 @@ enum measure {
     MEASURE_BRANCH_MISSES,
     MEASURE_ALLOCATIONS, /* blocks of the heap */
     MEASURE_R2,          /* how well rounds of a benchmark lie on a line: 1 = all do */
+    MEASURE_CPU_R2,      /* the same of their CPU times */
     MEASURE_METRIC,      /* a number that the program gave itself, in a unit of its own */
     MEASURES,
 };

@@ -363,6 +363,7 @@ void heap_stop(struct heap *h, uint64_t end_ns)
         heap_probes_stop(h);
     else
         stop_agents(h);
+    heap_tally_last_point(&h->tally, end_ns);
     for (size_t i = 0; i < h->programs.n; i++)
         if (!h->programs.at[i].over)
             heap_program_end(h, &h->programs.at[i]);

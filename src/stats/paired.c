@@ -104,9 +104,20 @@ size_t paired_look_at(int look, size_t most)
  * the risk by their number would be too careful by almost a half, so each gets 1.5 times
  * as much; test_paired.c works out exactly that the sum is then still below the risk.
  */
+#define SHARE_OF_LOOK (1.5 / PAIRED_LOOKS)
+
 static double risk_of_look(const struct paired_opts *opts, int look)
 {
-    return share_of_risk(opts) * (look == PAIRED_ONLY_LOOK ? 1 : 1.5 / PAIRED_LOOKS);
+    double left = look == PAIRED_ONLY_LOOK  ? 1
+                  : look < PAIRED_LAST_LOOK ? SHARE_OF_LOOK
+                                            : 1 - SHARE_OF_LOOK * (look - PAIRED_LAST_LOOK);
+    return share_of_risk(opts) * fmax(left, SHARE_OF_LOOK);
+}
+
+/* The plan is over and the risk spent. */
+static bool is_beyond_plan(int look)
+{
+    return (look < PAIRED_LAST_LOOK ? look : look - PAIRED_LAST_LOOK) >= PAIRED_LOOKS;
 }
 
 static size_t log_ratios(const double *before, const double *after, size_t n, double *ret,
@@ -133,7 +144,7 @@ void paired_compare(struct paired *p, const double *before, const double *after,
         p->ratio = calc_exp(repeats_quantile(ratios, p->n, 0.5));
         p->interval = (struct interval){calc_exp(i.low), calc_exp(i.high)};
     }
-    if (look >= PAIRED_LOOKS) /* the risk is spent: tell what is seen, decide nothing */
+    if (is_beyond_plan(look)) /* tell what is seen, decide nothing */
         p->interval = nothing_known;
     paired_finish(p, opts, 0);
 }

@@ -58,9 +58,15 @@ struct paired {
 void paired_compare(struct paired *p, const double *before, const double *after, size_t n,
                     const struct paired_opts *opts, int look);
 
-/* Blocks at which look number LOOK takes place; at most MOST. LOOK beyond the plan: MOST.
- * PAIRED_ONLY_LOOK is for blocks whose number was fixed before: it has the whole risk. */
-enum { PAIRED_LOOKS = 16, PAIRED_ONLY_LOOK = -1 };
+/*
+ * Blocks at which look number LOOK takes place; at most MOST. LOOK beyond the plan: MOST.
+ * PAIRED_ONLY_LOOK is for blocks whose number was fixed before: it has the whole risk.
+ *
+ * PAIRED_LAST_LOOK + LOOK: look number LOOK where no other can follow, because the time is over. It
+ * has all of the risk that those before it left. Only where nobody decided to stop by what was
+ * seen: how long a block takes does not depend on which of two equal programs was slower in it.
+ */
+enum { PAIRED_LOOKS = 16, PAIRED_ONLY_LOOK = -1, PAIRED_LAST_LOOK = 1000 };
 size_t paired_look_at(int look, size_t most);
 
 /*

@@ -206,8 +206,7 @@ static struct interval slope_interval(const double *xy, const double *xx, size_t
     return percentiles(slopes, REPEATS_RESAMPLES, 0.05);
 }
 
-/* Scatter that is left around the line, against the scatter around the mean time. */
-static double explained(double slope, const double *counts, const double *times, size_t n)
+double repeats_r2(double slope, const double *counts, const double *times, size_t n)
 {
     double mean = 0, left = 0, all = 0;
     for (size_t i = 0; i < n; i++)
@@ -232,7 +231,7 @@ void repeats_slope(struct slope *s, const double *counts, const double *times, s
     if (!(sum_xx > 0))
         return;
     s->slope = sum_xy / sum_xx;
-    s->r2 = explained(s->slope, counts, times, n);
+    s->r2 = repeats_r2(s->slope, counts, times, n);
     if (n > 1)
         s->interval = slope_interval(xy, xx, n);
 }

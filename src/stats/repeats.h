@@ -62,3 +62,7 @@ struct slope {
 };
 
 void repeats_slope(struct slope *s, const double *counts, const double *times, size_t n);
+
+/* How much of the scatter of TIMES a line of that slope explains: below 0 where a constant would
+ * explain more. */
+double repeats_r2(double slope, const double *counts, const double *times, size_t n);

@@ -6,6 +6,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,21 +116,48 @@ static int copy_recordings(const struct suite *s, const char *from, const struct
     return 0;
 }
 
-static void forget_old(const char *archive, size_t keep)
+/* Of the files in the folder PATH. */
+static double entry_bytes(const char *path)
+{
+    double sum = 0;
+    struct stat st;
+    DIR *d = opendir(path);
+    for (struct dirent *it; d && (it = readdir(d));)
+        if (fstatat(dirfd(d), it->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            sum += (double)st.st_size;
+    if (d)
+        closedir(d);
+    return sum;
+}
+
+/* The newest stays, however large it is: it is what was just measured. */
+static size_t forget_old(const char *archive, const struct archive_limits *most)
 {
     struct entries e = archive_list(archive);
-    for (size_t i = 0; i + keep < e.at.n; i++) {
+    double bytes = 0;
+    size_t kept = 0, too_large = 0;
+    for (size_t i = e.at.n; i-- > 0;) {
         autofree char *path = mem_printf("%s/%s", archive, e.at.at[i]);
+        bytes += entry_bytes(path);
+        bool few = kept < (size_t)most->runs, small = !kept || bytes <= most->bytes;
+        if (few && small && !too_large) {
+            kept++;
+            continue;
+        }
+        too_large += few && !small;
         folder_remove(path);
     }
     entries_done(&e);
     folder_sweep(archive, NULL);
+    return too_large;
 }
 
-int archive_add(const struct suite *s, const char *folder, long keep, struct err *err)
+int archive_add(const struct suite *s, const char *folder, const struct archive_limits *most,
+                size_t *ret_too_large, struct err *err)
 {
     struct folder to = {.lock = -1};
-    if (keep <= 0)
+    *ret_too_large = 0;
+    if (most->runs <= 0)
         return 0;
     autofree char *home = archive_home(&s->conf), *archive = mem_printf("%s/archive", home);
     autofree char *path = new_entry(s, archive);
@@ -143,7 +172,7 @@ int archive_add(const struct suite *s, const char *folder, long keep, struct err
         rc = folder_commit(&to, err);
     folder_drop(&to);
     if (rc == 0)
-        forget_old(archive, (size_t)keep);
+        *ret_too_large = forget_old(archive, most);
     return rc;
 }
 

@@ -16,6 +16,11 @@
 
 struct suite;
 
+struct archive_limits {
+    long runs; /* 0 = keep nothing */
+    double bytes;
+};
+
 /*
  * Refuse HOME, the folder of the history, its archive, baselines and variants where another user
  * put them into a shared folder: programs kept there are run, and recordings written there.
@@ -23,10 +28,11 @@ struct suite;
 int archive_check_home(const char *home, struct err *err);
 
 /*
- * Keep the recordings of S, which lie in FOLDER, and forget all but the newest KEEP runs. Nothing
- * where KEEP is 0.
+ * Keep the recordings of S, which lie in FOLDER, and forget all but the newest runs within MOST:
+ * the newest of all stays. RET_TOO_LARGE: how many went because of their size, not of their number.
  */
-int archive_add(const struct suite *s, const char *folder, long keep, struct err *err);
+int archive_add(const struct suite *s, const char *folder, const struct archive_limits *most,
+                size_t *ret_too_large, struct err *err);
 
 /* A recording in the archive. */
 struct archive_step {

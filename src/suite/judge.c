@@ -39,6 +39,25 @@ static bool is_gated(const struct suite *s, enum measure m)
     return conf_has(&s->conf, "", "check.gates", measure_infos[m].name);
 }
 
+/* Of what is better the more there is, 5 % less is a cost of 5.3 % more; see verdict_values(). */
+static double cost_limit(const struct metric *m)
+{
+    return m->more_is_better && m->limit < 1 ? 1 / (1 - m->limit) - 1 : m->limit;
+}
+
+bool judge_metric_decided(const struct suite *s, const struct metric *m, struct comparison *c,
+                          int look)
+{
+    struct verdict_opts opts = {.band = PAIRED_BAND,
+                                .risk = PAIRED_RISK,
+                                .comparisons = suite_comparisons(s),
+                                .look = look};
+    c->measure = MEASURE_METRIC;
+    c->limit = cost_limit(m);
+    verdict_compare(c, &opts);
+    return c->gate != GATE_UNDECIDED || !c->paired.n;
+}
+
 /* C has its series and its measure. */
 static void compare_series(const struct suite *s, const struct suite_result *r,
                            struct comparison *c)
@@ -52,7 +71,7 @@ static void compare_series(const struct suite *s, const struct suite_result *r,
     if (c->measure != MEASURE_METRIC)
         c->limit = is_gated(s, c->measure) ? suite_max_regression(s, r) : NAN;
     if (r->looks && (c->after == r->bench || c->measure == MEASURE_METRIC) && !c->apart)
-        opts.look = (int)r->looks - 1;
+        opts.look = r->look;
     verdict_compare(c, &opts);
 }
 
@@ -63,12 +82,6 @@ static void drop_few(struct suite_result *r)
     bool other = r->has_compared[BY_TIME] || r->has_compared[BY_INSTRUCTIONS];
     if (r->has_compared[BY_CPU] && other && c->gate == GATE_UNDECIDED && !has_least_runs(c))
         r->has_compared[BY_CPU] = false;
-}
-
-/* Of what is better the more there is, 5 % less is a cost of 5.3 % more; see verdict_values(). */
-static double cost_limit(const struct metric *m)
-{
-    return m->more_is_better && m->limit < 1 ? 1 / (1 - m->limit) - 1 : m->limit;
 }
 
 static void compare_metrics(const struct suite *s, struct suite_result *r, bool force)

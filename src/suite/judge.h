@@ -16,6 +16,11 @@ enum { JUDGE_LEAST_RUNS = 6 };
  */
 void judge_compare(const struct suite *s, struct suite_result *r, bool force);
 
+/* At look LOOK (verdict.h) of runs in turns: has M of C->before and C->after decided its gate? True
+ * as well where no run gave a number, as more of them would not. */
+bool judge_metric_decided(const struct suite *s, const struct metric *m, struct comparison *c,
+                          int look);
+
 /* The file of rules for R; "" = none. */
 const char *judge_rules_path(const struct suite *s, const struct suite_result *r);
 

@@ -65,9 +65,11 @@ static void share_cell(struct document *d, const struct suite *s, const char *be
     document_cell(d, b.n ? buf_text(&b) : text_of("-"), 0);
 }
 
-static void fit_cell(struct document *d, const struct series *s)
+/* Of the times that are judged. */
+static void fit_cell(struct document *d, const struct suite_benchmarks *b, const struct series *s)
 {
-    double r2 = page_median(s, MEASURE_R2);
+    double by_cpu = judged(b, s) == MEASURE_CPU ? page_median(s, MEASURE_CPU_R2) : NAN;
+    double r2 = isfinite(by_cpu) ? by_cpu : page_median(s, MEASURE_R2);
     char text[32] = "-";
     if (isfinite(r2))
         snprintf(text, sizeof text, "%.3f%s", r2, r2 < REPEATS_R2_LIMIT ? " !" : "");
@@ -106,7 +108,7 @@ static void benchmark_row(struct document *d, const struct suite *s,
                  units_scaled(high, sum.median_interval.high, SCALED_NS));
     document_cell(d, text_of(range), 0);
     page_scatter_cell(d, &sum);
-    fit_cell(d, series);
+    fit_cell(d, b, series);
     rate_cell(d, series, sum.median);
     document_cell(d, text_of(units_count(low, n)), 0);
     verdict_cell(d, b, series);

@@ -116,7 +116,7 @@ static int bench_lines(struct run *r, struct suite_result *w, struct bench_job *
     struct plan plan = {0};
     struct session session = {0};
     struct run_metrics metrics;
-    run_metrics_open(&metrics, w);
+    run_metrics_open(&metrics, &r->suite, w);
     if (j->what == COLLECT_BENCH)
         run_metrics_ask(&metrics, &j->with, &j->start);
     autofree char *name =
@@ -128,6 +128,7 @@ static int bench_lines(struct run *r, struct suite_result *w, struct bench_job *
     if (rc == 0 && j->plan.n_lines > 1) {
         take_series(&r->suite.beside, &session, 0, name);
         w->looks = j->with.gate_decides ? session.looks : 0;
+        w->look = session.look;
     }
     if (rc != 0 && j->plan.n_lines == 1)
         bench_failed(w, j->what, &session, err);

@@ -49,11 +49,17 @@ static const char *command_then(const struct run *r, const struct suite_result *
     return s ? s->command : NULL;
 }
 
+/* Counts and findings are those of one program, at any time. */
+static bool takes_turns(const struct workload *w)
+{
+    return w->collect[COLLECT_CPU] || w->collect[COLLECT_BENCH] || w->collect[COLLECT_BENCHMARKS];
+}
+
 void run_find_beside(struct run *r, struct suite_result *w)
 {
     const char *binary = w->workload.binary, *line = w->workload.line;
     const char *then = command_then(r, w), *why = NULL;
-    if (!r->suite.against)
+    if (!r->suite.against || !takes_turns(&w->workload))
         return;
     autofree char *folder = run_baseline_folder(r, r->suite.against);
     autofree char *kept = kept_path(folder, binary);

@@ -2,6 +2,7 @@
 #include "suite/run_metrics.h"
 #include "base/publish.h"
 #include "base/utf8.h"
+#include "suite/judge.h"
 
 #include <math.h>
 
@@ -31,9 +32,9 @@ static struct series *add_metric_series(struct series_set *to, const struct suit
     return s;
 }
 
-void run_metrics_open(struct run_metrics *t, const struct suite_result *w)
+void run_metrics_open(struct run_metrics *t, const struct suite *s, const struct suite_result *w)
 {
-    *t = (struct run_metrics){.result = w};
+    *t = (struct run_metrics){.suite = s, .result = w};
     for (int k = 0; k < 2; k++)
         for (size_t i = 0; i < w->workload.metrics.at.n; i++)
             add_metric_series(&t->of[k], w, &w->workload.metrics.at.at[i]);
@@ -56,12 +57,28 @@ static void metrics_take(void *to, size_t item, uint32_t block, struct text said
     clock_gettime(CLOCK_REALTIME_COARSE, &t->since);
 }
 
+/* Items follow from the times, on which the session has decided. */
+static bool metrics_decided(void *from, int look)
+{
+    const struct run_metrics *t = from;
+    const struct metrics *all = &t->result->workload.metrics;
+    bool decided = true;
+    for (size_t i = 0; i < all->at.n; i++) {
+        struct comparison c = {.before = &t->of[0].series.at[i], .after = &t->of[1].series.at[i]};
+        decided &=
+            all->at.at[i].items > 0 || judge_metric_decided(t->suite, &all->at.at[i], &c, look);
+    }
+    return decided;
+}
+
 void run_metrics_ask(struct run_metrics *t, struct session_opts *with, struct starter_opts *start)
 {
     if (!t->result->workload.metrics.at.n)
         return;
     with->output = metrics_take;
     with->output_to = t;
+    with->decided = with->gate_decides ? metrics_decided : NULL;
+    with->decided_to = t;
     start->output = STARTER_PIPE;
     start->kept_bytes = RUN_METRICS_KEPT;
 }

@@ -9,6 +9,7 @@
 enum { RUN_METRICS_KEPT = 64 << 10 }; /* bytes of what a run prints */
 
 struct run_metrics {
+    const struct suite *suite;
     const struct suite_result *result;
     struct series_set of[2]; /* a series for each metric, by item of the session */
     struct timespec since;   /* the end of the run before: files that are older are not its own */
@@ -16,10 +17,11 @@ struct run_metrics {
 };
 
 /* For one session. Close it either way. */
-void run_metrics_open(struct run_metrics *t, const struct suite_result *w);
+void run_metrics_open(struct run_metrics *t, const struct suite *s, const struct suite_result *w);
 void run_metrics_close(struct run_metrics *t);
 
-/* Have the session hand over what its runs print; nothing where W has no metrics. */
+/* Have the session hand over what its runs print, and, where it runs until gates are decided, go on
+ * until those of metrics are; nothing where W has no metrics. */
 void run_metrics_ask(struct run_metrics *t, struct session_opts *with, struct starter_opts *start);
 
 /* Move the series of ITEM to TO, which has the times of its runs already. */

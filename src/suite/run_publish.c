@@ -255,11 +255,18 @@ static void run_publish_trends(struct run *r)
 static void run_publish_archive(const struct run *r)
 {
     const struct suite *s = &r->suite;
+    struct archive_limits most = {(long)conf_number(&s->conf, "", "history.keep"),
+                                  conf_number(&s->conf, "", "history.max-size") * (1 << 20)};
+    size_t gone = 0;
     struct err err;
     if (*conf_text(&s->conf, "", "history.store") &&
-        archive_add(s, conf_text(&s->conf, "", "publish.folder"),
-                    (long)conf_number(&s->conf, "", "history.keep"), &err) != 0)
+        archive_add(s, conf_text(&s->conf, "", "publish.folder"), &most, &gone, &err) != 0)
         run_say(r, "the recordings were not added to the archive: %s", err.text);
+    else if (gone)
+        run_say(r,
+                "the archive was above its history.max-size: recordings of the oldest %zu run%s "
+                "were deleted",
+                gone, gone == 1 ? "" : "s");
 }
 
 /* --- the folder --- */

@@ -198,10 +198,12 @@ double suite_max_regression(const struct suite *s, const struct suite_result *r)
 
 size_t suite_comparisons(const struct suite *s)
 {
-    size_t n = 2 * s->results.n;
-    for (size_t i = 0; i < s->results.n; i++)
-        n += s->results.at[i].workload.metrics.at.n;
-    return n;
+    size_t n = 0;
+    for (size_t i = 0; i < s->results.n; i++) {
+        const struct workload *w = &s->results.at[i].workload;
+        n += w->collect[COLLECT_BENCH] || w->collect[COLLECT_CPU] ? 2 + w->metrics.at.n : 0;
+    }
+    return n ? n : 1;
 }
 
 const char *suite_why_no_metric(const struct suite_metric *m)

@@ -177,6 +177,7 @@ struct suite_result {
     struct comparison compared[COMPARISONS];
     bool has_compared[COMPARISONS];
     size_t looks; /* at runs side by side, which share the risk; 0 = their number was fixed */
+    int look;     /* the last of them, as in verdict.h */
     bool too_many_findings;
     char *culprit; /* the function that is proven to have grown most, with evidence; NULL = none */
     char *trend;   /* CPU or wall time of the last runs, a sign each; NULL = not known */
@@ -228,7 +229,8 @@ enum suite_outcome suite_outcome(const struct suite *s);
  */
 bool suite_undecided(const struct suite_result *r);
 
-/* How many comparisons share the risk: wall and CPU time of each workload, and its metrics. */
+/* How many comparisons share the risk: wall and CPU time of each workload whose runs are timed or
+ * recorded, and its metrics. */
 size_t suite_comparisons(const struct suite *s);
 
 /* Findings of all finders. */

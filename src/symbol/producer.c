@@ -39,14 +39,49 @@ static char *from_dwarf(Dwarf *dw)
     return NULL;
 }
 
+/* Nothing where there is no such section. */
+static struct text bytes_of_section(Elf *elf, const char *name)
+{
+    Elf_Scn *section = elffile_named_section(elf, name);
+    Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+    return data && data->d_buf ? (struct text){data->d_buf, data->d_size} : (struct text){0};
+}
+
+/* A text for each compiler, and one for the linker. That of start-up code in C may come first. */
 static char *from_comment(Elf *elf)
 {
-    Elf_Scn *section = elffile_named_section(elf, ".comment");
-    Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
-    if (!data || !data->d_buf || !data->d_size)
+    struct text rest = bytes_of_section(elf, ".comment"), said = {0};
+    while (rest.n) {
+        struct text one = text_cut(&rest, '\0');
+        bool rust = text_starts(one, "rustc ");
+        if (one.n && (!said.n || rust))
+            said = one;
+        if (rust)
+            break;
+    }
+    return said.n ? mem_strndup(said.at, said.n < LENGTH_MAX ? said.n : LENGTH_MAX) : NULL;
+}
+
+/*
+ * What Go 1.18 and later leave in every program, stripped ones too:
+ *
+ *     0   "\xff Go buildinf:"
+ *     14  size of a pointer
+ *     15  flags: 2 = texts follow, each behind its length
+ *     32  length of the version, one byte up to 127; the version: "go1.19.8"
+ */
+static char *from_go(Elf *elf)
+{
+    static const char magic[] = "\xff Go buildinf:";
+    enum { FLAGS = 15, LENGTH = 32, TEXTS_FOLLOW = 2 };
+    struct text info = bytes_of_section(elf, ".go.buildinfo");
+    if (info.n <= LENGTH || memcmp(info.at, magic, sizeof magic - 1) != 0 ||
+        !(info.at[FLAGS] & TEXTS_FOLLOW))
         return NULL;
-    size_t n = strnlen(data->d_buf, data->d_size < LENGTH_MAX ? data->d_size : LENGTH_MAX);
-    return n ? mem_strndup(data->d_buf, n) : NULL;
+    size_t n = (unsigned char)info.at[LENGTH];
+    if (!n || n > 127 || n > info.n - LENGTH - 1)
+        return NULL;
+    return mem_printf("Go %.*s", (int)n, info.at + LENGTH + 1);
 }
 
 char *producer_read(const char *path)
@@ -57,6 +92,8 @@ char *producer_read(const char *path)
         return NULL;
     Dwarf *dw = elffile_dwarf_units(&f);
     char *said = dw ? from_dwarf(dw) : NULL;
+    if (!said)
+        said = from_go(f.elf);
     if (!said)
         said = from_comment(f.elf);
     elffile_close(&f);

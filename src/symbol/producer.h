@@ -8,7 +8,7 @@
 
 /*
  * The compiler and its flags from the debug information of the first unit that is no assembly, else
- * the compiler's name from the section .comment, else NULL. Free it.
+ * its name from what Go leaves in every program or from the section .comment, else NULL. Free it.
  */
 char *producer_read(const char *path);
 

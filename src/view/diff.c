@@ -380,8 +380,11 @@ static void add_failed(struct document *doc, const struct diff *d, const struct 
         n[i >= of[0]] += run_failed(v->runs[i]);
     for (int side = 0; side < 2; side++)
         if (n[side])
-            document_text(doc, "Careful: the command failed in %zu of %zu run%s %s.", n[side],
-                          of[side], of[side] == 1 ? "" : "s", side ? "after" : "before");
+            document_text(
+                doc,
+                "Careful: the command was ended by a signal, or had an exit code other than 0, in "
+                "%zu of %zu run%s %s.",
+                n[side], of[side], of[side] == 1 ? "" : "s", side ? "after" : "before");
 }
 
 static int by_self_of_both(const void *a, const void *b)

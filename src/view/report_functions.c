@@ -274,12 +274,9 @@ void report_put_functions(struct json *j, const struct report *r)
 /* --- modules, threads, lines --- */
 
 static const struct document_column columns_by[] = {
-    {"self", .right = true},
-    {"time", .right = true},
-    {"total", .right = true},
-    {"time", .right = true, .spare = 3},
-    {"samples", .right = true},
-    {"name", .wide = true, .tail = true},
+    {"self", .right = true},    {"time", .right = true},
+    {"total", .right = true},   {"time", .right = true, .spare = 3},
+    {"samples", .right = true}, {"name", .wide = true, .tail = true},
 };
 static const struct document_column columns_thread[] = {
     {"share", .right = true},

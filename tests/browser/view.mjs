@@ -325,6 +325,41 @@ const cases = {
             assert.match(await page.locator('main').innerText(), /parse2/);
         });
     },
+    // Names for a screen reader, paper, and what is copied.
+    async names() {
+        await withPage({dark: true, width: 1280}, async page => {
+            await page.getByRole('application', {name: /^Flame graph/}).focus();
+            for (let i = 0; i < 4; i++) await page.keyboard.press('ArrowDown');
+            assert.match(await page.locator('[aria-live=polite]').first().innerText(), /^\w+, total \d+\.\d%.*, self .*, samples /, 'the chosen frame is said');
+            assert.ok(await page.getByRole('group', {name: /^Timeline/}).isVisible());
+            assert.ok(await page.getByRole('navigation', {name: 'Selection'}).isVisible());
+            await page.getByRole('button', {name: 'Copy SVG'}).click();
+            await page.waitForSelector('.toast:has-text("<svg xmlns")');
+            const night = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+            const paper = await page.evaluate(() => { window.dispatchEvent(new Event('beforeprint')); const c = getComputedStyle(document.body).backgroundColor; window.dispatchEvent(new Event('afterprint')); return c; });
+            assert.equal(paper, 'rgb(255, 255, 255)');
+            assert.notEqual(night, paper);
+            assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), night);
+            await tab(page, 'Functions');
+            assert.ok(await page.getByRole('grid', {name: 'Functions'}).isVisible());
+            assert.match(await page.getByRole('img').first().getAttribute('aria-label'), /^\d+\.\d%/, 'bars are said');
+            await page.getByRole('button', {name: 'Copy table'}).click();
+            await page.waitForSelector('.toast:has-text("self amount")');
+            await tab(page, 'Call tree');
+            assert.ok(await page.getByRole('treegrid', {name: 'Call tree'}).isVisible());
+            assert.ok(await page.getByRole('row', {expanded: true}).count() > 0);
+            const folds = await page.locator('main .fold').evaluateAll(all => all.slice(0, 2).map(f => f.getBoundingClientRect().left));
+            assert.ok(folds[1] > folds[0] + 5, `a callee is indented: ${folds}`);
+            await page.emulateMedia({media: 'print'});
+            assert.equal(await page.locator('main .tools').first().isVisible(), false);
+            assert.equal(await page.getByRole('tablist').isVisible(), false);
+            assert.ok(await rows(page).first().isVisible());
+            assert.ok((await page.pdf()).length > 5000);
+            await page.emulateMedia({media: null});
+            await page.getByRole('button', {name: 'Copy link'}).click();
+            await page.waitForSelector('.toast:has-text("#tab=tree")');
+        });
+    },
     // Running, runnable, blocked by what; events as marks. The card says which.
     async bands() {
         for (const options of [{}, {dark: true}])
@@ -399,7 +434,7 @@ const cases = {
             const warned = await page.locator('.warnings').innerText().catch(() => '');
             if (file === 'one.folded') assert.match(await page.locator('.status').innerText(), /1 sample|not recorded/);
             if (file === 'cut.kelvin') assert.match(warned, /cut/);
-            if (file !== 'cut.kelvin') assert.equal(await page.locator('.time').isVisible(), false, 'no times, no timeline');
+            if (/folded$/.test(file)) assert.equal(await page.locator('.time').isVisible(), false, 'no times, no timeline');
             for (const text of ['Functions', 'Call tree', 'Callers', 'Insights', 'About', 'Flame graph']) await tab(page, text);
             await shot(page, file);
             for (const order of ['By time', 'Callers first', 'Root below']) {

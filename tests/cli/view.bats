@@ -396,6 +396,13 @@ in_page() { # CASE ADDRESS ARG...
     in_page keyboard "file://$PWD/page.html"
 }
 
+@test "view in a browser: names for screen readers, white paper, copies of picture, table and link" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page names "file://$PWD/page.html"
+}
+
 @test "view in a browser: what is copied as a command shows the same in the terminal" {
     need_page
     timed
@@ -432,7 +439,10 @@ in_page() { # CASE ADDRESS ARG...
     "$KELVIN" convert "$ROOT/examples/clang.perf.txt.gz" -o whole.kelvin
     head -c -10 whole.kelvin >cut.kelvin
     local file
-    for file in one.folded deep.folded cut.kelvin; do
+    # Neither lines nor addresses; addresses without names.
+    gzip -dc "$ROOT/examples/clang.perf.txt.gz" | sed -E 's/^\s+[0-9a-f]+ ([^ ]+) \(.*\)$/\t1234 \1 ([unknown])/' >bare.perf.txt
+    gzip -dc "$ROOT/examples/clang.perf.txt.gz" | sed -E 's/^(\s+[0-9a-f]+) [^ ]+ (\(.*\))$/\1 [unknown] \2/' >unnamed.perf.txt
+    for file in one.folded deep.folded cut.kelvin bare.perf.txt unnamed.perf.txt; do
         kelvin view "$file" -o page.html
         exits 0
         in_page odd "file://$PWD/page.html" "$file"

@@ -36,6 +36,8 @@ END
     [ "$(jq '.live_at_range_start, .live_at_range_end' <<<"$output" | xargs)" = "3000000 4000000" ] || fail "$output"
     [ "$(jq '.places[] | select(.function == "part_cache") | .range_growth, .live_at_range_start' <<<"$output" | xargs)" = "1000000 0" ]
     [ "$(jq '.places[] | select(.function == "part_load") | .range_growth' <<<"$output")" = 0 ]
+    # What is never freed is there until the end.
+    [ "$(jq '.live[-1][1]' <<<"$output")" = 4000000 ] || fail "$output"
     kelvin heap --time ..500ms r.kelvin
     exits 0
     [[ $output == *"In ..500ms the heap went from 0 B to 2.86 MiB."* ]] || fail "$output"

@@ -382,6 +382,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     kelvin run "${only[@]}" --against main
     exits 0
     has perf/small.md 'Instructions: same'
+    run ! grep -q 'side by side' perf/small.md # counts are those of one program: there are no turns to take
     kelvin run "${only[@]}" --against main --set 'build.env=CFLAGS="-O2 -g -DWORK=120"'
     exits 3
     has perf-failed/small.md 'Instructions: more, +[89]'
@@ -750,6 +751,33 @@ CONF
     has perf-failed/small.md 'absent: metric lost'
 }
 
+@test "of several matches the last counts, and a number missing in one of ten runs is told" {
+    cat >score <<'SH'
+#!/bin/sh
+n=$(cat n 2>/dev/null || echo 0)
+echo $((n + 1)) >n
+echo "rate 50"
+[ "$n" = 5 ] || echo "rate 100"
+[ "$n" = 5 ] || echo "once 7"
+SH
+    chmod +x score
+    cat >kelvin.conf <<'CONF'
+[workload small]
+command = ./score
+collect = bench
+runs = 10
+[metric rate]
+pattern = "rate ([0-9.]+)"
+[metric once]
+pattern = "once ([0-9.]+)"
+CONF
+    kelvin run
+    [ "$status" = 0 ] || fail "$status $stderr"
+    [ "$(jq -c '.workloads[0].metrics | [.rate.median, .rate.missing, .once.median, .once.missing]' perf/run.json)" = '[100,0,7,1]' ] ||
+        fail "$(jq -c '.workloads[0].metrics' perf/run.json)"
+    has perf/small.md '| once | 7 |.*9 of 10'
+}
+
 # A program of kelvin_bench.h with two benchmarks, of which one does REPEAT times the work; and one that uses the same code.
 with_benchmarks() {
     cat >kernels.c <<'C'
@@ -852,6 +880,21 @@ CONF
     kelvin info @HEAD~1
     [ "$status" = 1 ] || fail "more than history.keep runs are kept"
     [ -d .kelvin/archive/mine ] || fail "a folder that is not ours is gone"
+}
+
+@test "an archive above its size gives up the oldest runs, says so, and keeps the newest" {
+    kelvin run -q
+    kelvin run -q
+    [ "$(find .kelvin/archive -mindepth 1 -maxdepth 1 -name '2*' | wc -l)" = 2 ]
+    kelvin run --set history.max-size=0.001
+    [ "$status" = 0 ] || fail "$stderr"
+    [[ $stderr == *"the archive was above its history.max-size: recordings of the oldest 2 runs were deleted"* ]] || fail "$stderr"
+    [ "$(find .kelvin/archive -mindepth 1 -maxdepth 1 -name '2*' | wc -l)" = 1 ]
+    kelvin info @last
+    [ "$status" = 0 ] || fail "the newest is gone: $stderr"
+    kelvin run --set history.max-size=100
+    [[ $stderr != *history.max-size* ]]
+    [ "$(find .kelvin/archive -mindepth 1 -maxdepth 1 -name '2*' | wc -l)" = 2 ]
 }
 
 @test "notes that a person wrote are on the index, and a missing file is told" {

@@ -48,6 +48,20 @@ static void no_cpu_time_at_all_is_a_time(void **state)
     program_answer_done(&a);
 }
 
+static void a_fit_is_between_nothing_and_all(void **state)
+{
+    (void)state;
+    struct program_answer a;
+    program_read(&a, text_of(GREETING "{\"name\":\"a\",\"ns\":5,\"r2\":0.25,\"cpu_r2\":0.75}\n"
+                                      "{\"name\":\"b\",\"ns\":5,\"r2\":-3,\"cpu_r2\":null}\n"
+                                      "{\"name\":\"c\",\"ns\":5,\"r2\":1.5}\n"));
+    assert_int_equal(a.results.n, 3);
+    assert_true(a.results.at[0].r2 == 0.25 && a.results.at[0].cpu_r2 == 0.75);
+    assert_true(a.results.at[1].r2 == 0 && isnan(a.results.at[1].cpu_r2));
+    assert_true(isnan(a.results.at[2].r2));
+    program_answer_done(&a);
+}
+
 static void proofs_that_fail_are_told(void **state)
 {
     (void)state;
@@ -161,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_are_read_with_their_parameters),
         cmocka_unit_test(no_cpu_time_at_all_is_a_time),
+        cmocka_unit_test(a_fit_is_between_nothing_and_all),
         cmocka_unit_test(proofs_that_fail_are_told),
         cmocka_unit_test(proofs_that_hold_are_told),
         cmocka_unit_test(what_makes_no_sense_is_left_alone),

@@ -113,6 +113,23 @@ static void scatter_is_over_enough_runs_and_of_the_worst(void **state)
     series_set_done(&b.set);
 }
 
+static void where_cpu_time_decides_the_fit_is_that_of_cpu_times(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_make(&b);
+    struct series *dot = series_find(&b.set, "dot/n=64");
+    for (size_t i = 0; i < 10; i++)
+        dot->runs.at[i].value[MEASURE_CPU_R2] = 0.99;
+    comes_out(&b.in, "r2 dot/n=64 >= 0.95", CHECK_FAILS, "0.9045");
+    b.runs[1].measure = MEASURE_CPU;
+    comes_out(&b.in, "r2 dot/n=64 >= 0.95", CHECK_HOLDS, "by CPU time");
+    for (size_t i = 0; i < 10; i++)
+        dot->runs.at[i].value[MEASURE_CPU_R2] = NAN; /* an older library */
+    comes_out(&b.in, "r2 dot/n=64 >= 0.95", CHECK_FAILS, "0.9045");
+    series_set_done(&b.set);
+}
+
 static void fit_work_memory_and_metrics_have_rules(void **state)
 {
     (void)state;
@@ -260,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_time_is_judged_by_the_interval_of_its_median),
         cmocka_unit_test(names_that_are_not_there_are_told_with_those_that_are),
         cmocka_unit_test(scatter_is_over_enough_runs_and_of_the_worst),
+        cmocka_unit_test(where_cpu_time_decides_the_fit_is_that_of_cpu_times),
         cmocka_unit_test(fit_work_memory_and_metrics_have_rules),
         cmocka_unit_test(without_a_recording_other_rules_are_open),
         cmocka_unit_test(simulated_misses_decide_as_they_are),

@@ -167,7 +167,7 @@ static void a_command_that_failed_is_told(void **state)
         meta_set_str(&a->meta, META_EXIT_STATUS, "0");
         meta_set_str(&b->meta, META_EXIT_STATUS, failed ? "2" : "signal 15");
         autofree char *out = print_diff(a, b);
-        assert_int_equal(strstr(out, "Careful: the command failed in 1 of 1 run after.") != NULL,
+        assert_int_equal(strstr(out, "an exit code other than 0, in 1 of 1 run after.") != NULL,
                          failed);
         assert_null(strstr(out, "run before."));
         profile_free(a);

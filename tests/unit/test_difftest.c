@@ -83,6 +83,16 @@ static void from_five_on_scores_will_do(void **state)
     assert_float_equal(difftest_pair(low, high).p, 0.1245, 0.0005);
 }
 
+/* A run of ten times the CPU time: the few samples of the short one weigh as many as there were. */
+static void few_samples_stay_few_beside_a_change_of_the_whole(void **state)
+{
+    (void)state;
+    struct difftest_share sixteen = {16.0 / 420, 420}, many = {94.0 / 4074, 4074};
+    assert_true(difftest_pair_p(sixteen, many, (struct difftest_typical){log(0.1), 0}) < 1e-4);
+    struct difftest_share two = {2.0 / 4000, 4000}, eight = {8.0 / 400, 400};
+    assert_true(difftest_pair_p(two, eight, (struct difftest_typical){log(10), 0}) > 0.05);
+}
+
 static void no_samples_prove_nothing(void **state)
 {
     (void)state;
@@ -443,6 +453,7 @@ int main(void)
         cmocka_unit_test(a_pair_is_tested_by_its_scores),
         cmocka_unit_test(few_samples_are_counted_exactly),
         cmocka_unit_test(from_five_on_scores_will_do),
+        cmocka_unit_test(few_samples_stay_few_beside_a_change_of_the_whole),
         cmocka_unit_test(no_samples_prove_nothing),
         cmocka_unit_test(runs_are_dealt_out_in_all_ways),
         cmocka_unit_test(the_fine_test_is_students),

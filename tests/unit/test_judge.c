@@ -30,7 +30,8 @@ static void make_suite(struct suite *s, size_t n)
     s->host.cpus_usable = 4;
     s->host.has_load = true;
     for (size_t i = 0; i < n; i++)
-        *vec_push(&s->results) = (struct suite_result){.workload.name = names[i]};
+        *vec_push(&s->results) =
+            (struct suite_result){.workload = {.name = names[i], .collect[COLLECT_BENCH] = true}};
 }
 
 /* N runs of the first workload, before in SET and now, by wall and CPU time. */
@@ -113,6 +114,20 @@ static void few_recordings_leave_it_open_unless_the_change_is_gross(void **state
         assert_int_equal(judge_recordings(n, n, 0.01, true), SUITE_OK);
     }
     assert_int_equal(judge_recordings(12, 12, 1, false), SUITE_OK);
+}
+
+static void on_a_busy_machine_one_slow_recording_proves_nothing(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= 3; n++) {
+        struct suite s;
+        make_suite(&s, 1);
+        s.host.load[0] = 20;
+        support_series(&s.beside, "w recorded", MEASURE_CPU, 100, 0.01, n);
+        support_series(&s.series, "w recorded", MEASURE_CPU, 260, 0.01, n);
+        assert_int_equal(judge(&s, false), n < 3 ? SUITE_INCONCLUSIVE : SUITE_REGRESSED);
+        suite_done(&s);
+    }
 }
 
 static void on_a_busy_machine_times_of_another_hour_break_nothing(void **state)
@@ -205,6 +220,14 @@ static void workloads_share_the_risk(void **state)
                                PAIRED_RISK / (2 * (double)n), 1e-12);
         suite_done(&s);
     }
+    struct suite s;
+    make_suite(&s, 4);
+    for (size_t i = 1; i < 4; i++) /* benchmarks and counts have a risk of their own, or none */
+        s.results.at[i].workload.collect[COLLECT_BENCH] = false;
+    assert_int_equal(suite_comparisons(&s), 2);
+    s.results.at[1].workload.collect[COLLECT_CPU] = true;
+    assert_int_equal(suite_comparisons(&s), 4);
+    suite_done(&s);
 }
 
 static void recordings_in_turns_are_part_of_the_verdict(void **state)
@@ -274,10 +297,45 @@ static void runs_that_stopped_at_a_look_have_its_part_of_the_risk(void **state)
     judge(&s, false);
     double whole = s.results.at[0].compared[BY_TIME].paired.miss;
     s.results.at[0].looks = 2;
+    s.results.at[0].look = 1;
     judge(&s, false);
     assert_float_equal(s.results.at[0].compared[BY_TIME].paired.miss, whole * 1.5 / PAIRED_LOOKS,
                        1e-12);
+    s.results.at[0].look = PAIRED_LAST_LOOK + 1; /* the time was over */
+    judge(&s, false);
+    assert_float_equal(s.results.at[0].compared[BY_TIME].paired.miss,
+                       whole * (1 - 1.5 / PAIRED_LOOKS), 1e-12);
     suite_done(&s);
+}
+
+static void a_metric_in_turns_is_decided_at_a_look_or_when_the_time_is_over(void **state)
+{
+    static const struct {
+        double now;
+        int look;
+        bool decided;
+        enum gate gate;
+    } cases[] = {
+        {86, 0, true, GATE_BROKEN}, /* 14 % fewer */
+        {100, 0, true, GATE_HOLDS},
+        {93.5, 0, false, GATE_UNDECIDED},
+        {93.5, PAIRED_LAST_LOOK, true, GATE_BROKEN},
+    };
+    struct metric m = {.more_is_better = true, .limit = 0.05};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct suite s;
+        make_suite(&s, 1);
+        support_series(&s.beside, "m", MEASURE_METRIC, 100, 0.02, 14);
+        support_series(&s.series, "m", MEASURE_METRIC, cases[i].now, 0.02, 14);
+        struct comparison c = {series_find(&s.beside, "m"), series_find(&s.series, "m")};
+        s.series.series.at[0].more_is_better = true;
+        s.beside.series.at[0].runs.at[3].value[MEASURE_METRIC] *=
+            0.97; /* one block says otherwise */
+        assert_int_equal(judge_metric_decided(&s, &m, &c, cases[i].look), cases[i].decided);
+        assert_int_equal(c.gate, cases[i].gate);
+        suite_done(&s);
+    }
 }
 
 static void slower_with_as_many_instructions_is_no_more_work(void **state)
@@ -461,6 +519,7 @@ int main(void)
         cmocka_unit_test(slower_than_allowed_is_a_regression),
         cmocka_unit_test(what_is_as_fast_is_ok),
         cmocka_unit_test(few_recordings_leave_it_open_unless_the_change_is_gross),
+        cmocka_unit_test(on_a_busy_machine_one_slow_recording_proves_nothing),
         cmocka_unit_test(on_a_busy_machine_times_of_another_hour_break_nothing),
         cmocka_unit_test(beside_the_kept_program_a_busy_machine_decides),
         cmocka_unit_test(where_wall_time_cannot_tell_cpu_time_may),
@@ -469,6 +528,7 @@ int main(void)
         cmocka_unit_test(recordings_in_turns_are_part_of_the_verdict),
         cmocka_unit_test(only_what_the_suite_names_gates),
         cmocka_unit_test(runs_that_stopped_at_a_look_have_its_part_of_the_risk),
+        cmocka_unit_test(a_metric_in_turns_is_decided_at_a_look_or_when_the_time_is_over),
         cmocka_unit_test(slower_with_as_many_instructions_is_no_more_work),
         cmocka_unit_test(another_command_is_not_compared_unless_forced),
         cmocka_unit_test(a_failure_stays_one),

@@ -45,7 +45,7 @@ static double crossing(const struct paired_opts *o, size_t last)
     autofree double *rank = mem_calloc(last + 1, sizeof *rank);
     for (size_t i = 0; i <= last; i++)
         rank[i] = (double)i;
-    double crossed = 0, miss = o->risk * 1.5 / PAIRED_LOOKS;
+    double crossed = 0;
     size_t n = 0;
     ways[0] = 1;
     for (int look = 0; n < last; look++) {
@@ -54,7 +54,10 @@ static double crossing(const struct paired_opts *o, size_t last)
                 ways[j] = (ways[j] + ways[j - 1]) / 2;
             ways[0] /= 2;
         }
-        struct interval i = repeats_median_interval(rank, n, miss); /* ranks from 0 */
+        struct paired p;
+        double one = 1;
+        paired_compare(&p, &one, &one, 1, o, n < last ? look : PAIRED_LAST_LOOK + look);
+        struct interval i = repeats_median_interval(rank, n, p.miss); /* ranks from 0 */
         for (size_t j = 0; isfinite(i.low) && j < (size_t)i.low + 1; j++) {
             crossed += ways[j] + ways[n - j];
             ways[j] = ways[n - j] = 0;
@@ -75,6 +78,28 @@ static void all_looks_together_keep_the_risk(void **state)
             if (p > risks[k])
                 fail_msg("risk %g, %zu blocks: crosses with %g", risks[k], lasts[i], p);
         }
+}
+
+static void the_last_look_has_what_is_left(void **state)
+{
+    (void)state;
+    double before[12], after[12], each = PAIRED_RISK * 1.5 / PAIRED_LOOKS;
+    for (int i = 0; i < 12; i++) {
+        before[i] = 1;
+        after[i] = 2;
+    }
+    struct paired p;
+    paired_compare(&p, before, after, 12, &defaults, 0);
+    assert_int_equal(p.verdict, VERDICT_INCONCLUSIVE);
+    paired_compare(&p, before, after, 12, &defaults, PAIRED_LAST_LOOK);
+    assert_int_equal(p.verdict, VERDICT_SLOWER);
+    assert_true(fabs(p.miss - PAIRED_RISK) < 1e-12);
+    paired_compare(&p, before, after, 12, &defaults, PAIRED_LAST_LOOK + 3);
+    assert_true(fabs(p.miss - (PAIRED_RISK - 3 * each)) < 1e-12);
+    paired_compare(&p, before, after, 12, &defaults, PAIRED_LAST_LOOK + 15);
+    assert_true(fabs(p.miss - each) < 1e-12);
+    paired_compare(&p, before, after, 12, &defaults, PAIRED_LAST_LOOK + PAIRED_LOOKS);
+    assert_int_equal(p.verdict, VERDICT_INCONCLUSIVE);
 }
 
 static void the_plan_grows_and_ends(void **state)
@@ -299,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_looks_together_keep_the_risk),
+        cmocka_unit_test(the_last_look_has_what_is_left),
         cmocka_unit_test(the_plan_grows_and_ends),
         cmocka_unit_test(equal_things_are_called_different_at_most_once_in_200),
         cmocka_unit_test(slow_downs_are_found),

@@ -115,7 +115,9 @@ static void the_last_look_sees_all_blocks(void **state)
     with.max_runs = (long)paired_look_at(0, SIZE_MAX) + 3;
     run_lines(&s, &plan, lines, 2, &with);
     assert_int_equal(s.looks, 2);
+    assert_int_equal(s.look, PAIRED_LAST_LOOK + 1);
     assert_int_equal(s.comparisons.at[0].paired.n, with.max_runs);
+    assert_true(s.comparisons.at[0].paired.miss > PAIRED_RISK / 2); /* what the first look left */
     both_done(&s, &plan);
 }
 
@@ -171,6 +173,32 @@ static void a_gate_that_decides_ends_it_whatever_the_verdict(void **state)
     assert_int_equal(s.blocks, paired_look_at(0, SIZE_MAX));
     assert_int_equal(s.comparisons.at[0].gate, GATE_HOLDS);
     assert_int_equal(s.comparisons.at[0].paired.verdict, VERDICT_INCONCLUSIVE);
+    both_done(&s, &plan);
+}
+
+static bool decided_at_third_look(void *to, int look)
+{
+    ++*(int *)to;
+    return look == 2;
+}
+
+static void other_questions_keep_it_going(void **state)
+{
+    static const struct opt_list wide = {{"1000%"}, 1};
+    const char *lines[] = {ANSWERS("700"), SCATTERED};
+    struct session s;
+    struct plan plan;
+    struct session_opts with = until_decided();
+    int asked = 0;
+    (void)state;
+    with.gates = &wide;
+    with.gate_decides = true;
+    with.decided = decided_at_third_look;
+    with.decided_to = &asked;
+    run_lines(&s, &plan, lines, 2, &with);
+    assert_int_equal(asked, 3);
+    assert_int_equal(s.look, 2);
+    assert_int_equal(s.blocks, paired_look_at(2, SIZE_MAX));
     both_done(&s, &plan);
 }
 
@@ -331,6 +359,7 @@ int main(void)
         cmocka_unit_test(exact_measures_need_three_blocks),
         cmocka_unit_test(alone_it_ends_when_the_median_is_known),
         cmocka_unit_test(a_gate_that_decides_ends_it_whatever_the_verdict),
+        cmocka_unit_test(other_questions_keep_it_going),
         cmocka_unit_test(where_wall_time_cannot_tell_a_note_has_what_cpu_time_says),
         cmocka_unit_test(a_setup_that_fails_ends_it_and_cleanup_takes_place),
         cmocka_unit_test(equal_things_are_tried_by_twelves_and_cause_no_alarm),

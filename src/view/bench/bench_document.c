@@ -90,9 +90,10 @@ static bool any_scatters(const struct bench_report *r)
 }
 
 /* Rounds that do not lie on a line were disturbed, or an iteration is not like the others. */
-static void add_fit(struct document *d, const struct series *series)
+static void add_fit(struct document *d, const struct series *series, enum measure measure)
 {
-    double r2 = bench_median(series, MEASURE_R2);
+    double by_cpu = measure == MEASURE_CPU ? bench_median(series, MEASURE_CPU_R2) : NAN;
+    double r2 = isfinite(by_cpu) ? by_cpu : bench_median(series, MEASURE_R2);
     if (r2 < REPEATS_R2_LIMIT)
         document_text(d,
                       "Careful: the rounds of %s do not lie on a line (R2 %.3f): they were "
@@ -135,7 +136,7 @@ static void add_results(struct document *d, const struct bench_report *r)
                       100 * REPEATS_SCATTER_LIMIT);
     for (size_t i = 0; i < r->now->series.n; i++) {
         add_modes(d, &r->now->series.at[i], r->measure);
-        add_fit(d, &r->now->series.at[i]);
+        add_fit(d, &r->now->series.at[i], r->measure);
     }
 }
 
