@@ -78,9 +78,9 @@ weighs_right() { # PERCENT
 # Others on the same CPU stop the program before the tick: fewer samples than ticks, which is said. A machine
 # may divide its CPUs otherwise, so the sentence is asked for only where there are fewer.
 @test "fewer samples than ticks are called that, and intervals know it" {
-    local cpu i
+    local cpu
     cpu=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//') || skip "needs taskset"
-    for i in 1 2 3 4; do taskset -c "$cpu" timeout 60 sh -c 'while :; do :; done' 3>&- & done
+    for _ in 1 2 3 4; do taskset -c "$cpu" timeout 60 sh -c 'while :; do :; done' 3>&- & done
     run --separate-stderr taskset -c "$cpu" "$KELVIN" record --engine timer --min-samples 1 -o r.kelvin -- "$TARGET/split" 0.5
     # shellcheck disable=SC2046
     kill $(jobs -p)
