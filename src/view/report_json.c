@@ -176,7 +176,9 @@ void report_put_function(struct json *j, const struct report *r)
     json_key(j, "name");
     json_text(j, flat_name(f, row));
     report_put_share(j, "self", &self);
+    put_time(j, r, "self_time_ns", self.share);
     report_put_share(j, "total", &total);
+    put_time(j, r, "total_time_ns", total.share);
     put_calls(j, r, &callers);
     put_calls(j, r, &callees);
     json_close(j, '}');
