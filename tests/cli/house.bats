@@ -462,7 +462,8 @@ small() {
         [ -s "usr/share/man/man1/kelvin-$command.1" ] || fail "no man page of $command"
     done
     bash -n usr/share/bash-completion/completions/kelvin
-    [ -s usr/share/zsh/vendor-completions/_kelvin ] && [ -s usr/share/fish/vendor_completions.d/kelvin.fish ]
+    [ -s usr/share/zsh/vendor-completions/_kelvin ]
+    [ -s usr/share/fish/vendor_completions.d/kelvin.fish ]
     [ "$(find . -type f -newer usr/bin/kelvin -perm /111 | wc -l)" = 0 ]
     cd "$ROOT"
     DESTDIR=$BATS_TEST_TMPDIR/root PREFIX=/usr tools/install.sh uninstall

@@ -69,7 +69,8 @@ spans() { # FILE
     exits 0
     [[ $stderr == *"the file ends in the middle of a packet"* ]]
     n=$(spans cut.pftrace | jq .spans)
-    [ "$n" -le "$whole" ] && [ "$n" -ge 1 ]
+    [ "$n" -le "$whole" ]
+    [ "$n" -ge 1 ]
     { cat a.pftrace; printf 'what is this?'; } >odd.pftrace
     kelvin scopes odd.pftrace
     exits 1

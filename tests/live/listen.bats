@@ -195,7 +195,8 @@ time.sleep(600)' "$ADDRESS" 3>&- 7>&- &
     KELVIN_LISTEN_TOKEN=short kelvin record --listen 0.0.0.0:0 -o x.kelvin -- touch ran
     exits 125
     [[ $stderr == *"fewer than 16 characters"* ]]
-    [ ! -e ran ] && [ ! -e x.kelvin ]
+    [ ! -e ran ]
+    [ ! -e x.kelvin ]
     end_of_recording
 }
 
@@ -334,7 +335,8 @@ work_is_done() {
     local now at
     now=$(date +%s)
     at=$(sed -n 's/.*# {.*} [0-9.]* \([0-9]*\)\..*/\1/p' open.txt | sort -n | tail -1)
-    [ $((now - at)) -ge 0 ] && [ $((now - at)) -le 3600 ]
+    [ $((now - at)) -ge 0 ]
+    [ $((now - at)) -le 3600 ]
     end_of_recording
     /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || skip "needs python3-prometheus-client ('make check-all' installs it)"
     /usr/bin/python3 - <<'END'

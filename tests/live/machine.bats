@@ -129,7 +129,8 @@ share_of() { # NAME
     kelvin record --cgroup nosuch -d 1
     exits 125
     complains "no process is in the cgroup or container 'nosuch'"
-    [ ! -e machine.kelvin ] && [ ! -e machine.kelvin.part ]
+    [ ! -e machine.kelvin ]
+    [ ! -e machine.kelvin.part ]
 }
 
 @test "without rights the refusal names the line that gives them" {

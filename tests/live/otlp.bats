@@ -54,7 +54,8 @@ decode() { # FILE...
     # The times are those of the wall clock.
     local now start
     now=$(date +%s) start=$(head -1 spans | jq -r .start)
-    [ $((now - start / 1000000000)) -lt 600 ] && [ $((now - start / 1000000000)) -ge 0 ]
+    [ $((now - start / 1000000000)) -lt 600 ]
+    [ $((now - start / 1000000000)) -ge 0 ]
 }
 
 @test "afterwards: protobuf, JSON and what is sent to an address are the same spans" {

@@ -95,7 +95,8 @@ END
     all=$("$KELVIN" fold r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
     in=$("$KELVIN" fold --scope '^matmul$' r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
     # Nearly all of the program's time is in there; its start is not.
-    [ $((10 * in)) -ge $((6 * all)) ] && [ "$in" -lt "$all" ]
+    [ $((10 * in)) -ge $((6 * all)) ]
+    [ "$in" -lt "$all" ]
     kelvin report r.kelvin --scope nosuch
     exits 1
     [[ $stderr == *"no scope matches 'nosuch'; there are: "*layer* ]]
@@ -533,7 +534,8 @@ END
     forward=$("$KELVIN" fold --scope '^feed forward$' r.kelvin 2>/dev/null | awk '{ n += $NF } END { print n }')
     # Medians: a span that had to wait for a CPU is longer, its samples are not more.
     spans=$(scopes '(.flat | map({(.scope): .p50.ns}) | add) as $ns | 100 * $ns.attention / ($ns.attention + $ns["feed forward"]) | round')
-    [ $((100 * attention / (attention + forward) - spans)) -le 15 ] && [ $((spans - 100 * attention / (attention + forward))) -le 15 ]
+    [ $((100 * attention / (attention + forward) - spans)) -le 15 ]
+    [ $((spans - 100 * attention / (attention + forward))) -le 15 ]
     # A page and a table in Markdown: insights end with one full stop, and one call has no 99th percentile.
     "$KELVIN" scopes r.kelvin -o page.html
     "$KELVIN" scopes r.kelvin -o page.md
