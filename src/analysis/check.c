@@ -32,18 +32,32 @@ int check_fail(struct check_job *job, const struct rule *rule, const char *text)
     return rules_fail(job->rules, rule->line, rule->column, text);
 }
 
-static const char *suffix_of(enum rule_unit unit)
+/* "1 block", "2 blocks" */
+static const char *suffix_of(enum rule_unit unit, bool one)
 {
-    return unit == RULE_SHARE || unit == RULE_RELATIVE ? "%"
-           : unit == RULE_POINTS                       ? " points"
-           : unit == RULE_BITS                         ? " bits"
-           : unit == RULE_BLOCKS                       ? " blocks"
-           : unit == RULE_SPANS                        ? " calls"
-           : unit == RULE_PER_SECOND                   ? "/s"
-           : unit == RULE_GFLOPS                       ? " GFLOP/s"
-           : unit == RULE_PER_1000                     ? " per 1000 instructions"
-           : unit == RULE_PER_OP                       ? " blocks per iteration"
-                                                       : "";
+    switch (unit) {
+    case RULE_SHARE:
+    case RULE_RELATIVE:
+        return "%";
+    case RULE_POINTS:
+        return " points";
+    case RULE_BITS:
+        return one ? " bit" : " bits";
+    case RULE_BLOCKS:
+        return one ? " block" : " blocks";
+    case RULE_SPANS:
+        return one ? " call" : " calls";
+    case RULE_PER_OP:
+        return one ? " block per iteration" : " blocks per iteration";
+    case RULE_PER_SECOND:
+        return "/s";
+    case RULE_GFLOPS:
+        return " GFLOP/s";
+    case RULE_PER_1000:
+        return " per 1000 instructions";
+    default:
+        return "";
+    }
 }
 
 static bool is_counted(enum rule_unit unit)
@@ -89,8 +103,9 @@ static void add_digits(struct buf *b, double value, enum rule_unit unit)
 
 void check_number(struct buf *b, double value, enum rule_unit unit)
 {
+    size_t from = b->n;
     add_digits(b, value, unit);
-    buf_str(b, suffix_of(unit));
+    buf_str(b, suffix_of(unit, strcmp(buf_cstr(b) + from, "1") == 0));
 }
 
 static void add_between(struct buf *b, struct interval i, enum rule_unit unit)
@@ -129,7 +144,7 @@ void check_range(struct buf *b, struct interval i, enum rule_unit unit)
         buf_str(b, "..");
         add_bound(b, i.high, unit);
     }
-    buf_str(b, suffix_of(unit));
+    buf_str(b, suffix_of(unit, i.high == 1 || (isinf(i.high) && i.low == 1)));
 }
 
 /* --- verdicts --- */

@@ -917,6 +917,11 @@ END
     [[ $stderr == *"there are: three"* ]] || fail "$stderr"
     run ./bench --warm-up 0.005 --time 0.04 --samples 20 three
     [[ $output != *"per iteration"* ]] || fail "$output"
+    # The same in a suite.
+    printf '%s\n' '[workload ops]' 'command = ./bench --warm-up 0.005 --time 0.04 --samples 20 three' 'collect = heap' 'rules = bad' >kelvin.conf
+    kelvin run
+    exits 3
+    [[ $stderr == *"ops: rule failed: allocs_per_op(three) <= 2 (3 blocks per iteration is outside"* ]] || fail "$stderr"
 }
 
 @test "stacks that differ only far out are told apart, in turns" {

@@ -246,10 +246,15 @@ static void benchmarks_have_rules_per_iteration(void **state)
     meta_set_str(&now->meta, "allocs_per_op parse/n=8", "2.5");
     meta_set_str(&now->meta, "bytes_per_op parse/n=8", "300");
     meta_set_str(&now->meta, "allocs_per_op scan", "0");
+    meta_set_str(&now->meta, "allocs_per_op copy", "1");
     comes_out(NULL, now, "allocs_per_op parse/n=8 <= 2.5", CHECK_HOLDS, "2.5 blocks per iteration");
     comes_out(NULL, now, "allocs_per_op(parse/n=8) == 2", CHECK_FAILS,
               "exactly 2 blocks per iteration | 2.5 blocks per iteration");
     comes_out(NULL, now, "allocs_per_op scan == 0", CHECK_HOLDS, "");
+    comes_out(NULL, now, "allocs_per_op copy >= 2", CHECK_FAILS,
+              "at least 2 blocks per iteration | 1 block per iteration");
+    comes_out(NULL, now, "allocs_per_op(parse/n=8) <= 1", CHECK_FAILS,
+              "at most 1 block per iteration | 2.5 blocks per iteration");
     comes_out(NULL, now, "bytes_per_op parse/n=8 <= 299 B", CHECK_FAILS, "300 B");
     comes_out(old, now, "diff allocs_per_op parse/n=8 <= +25%", CHECK_HOLDS, "+25");
     comes_out(old, now, "diff allocs_per_op(parse/n=8) <= 0%", CHECK_FAILS,
