@@ -85,8 +85,9 @@ void record_say_gate(const struct record_facts *f, const struct record_opts *o, 
     case GATE_UNFINISHED:
         err_set(err, EXIT_FAILS,
                 "%.1f%% of the stacks do not reach the bottom (--strict allows %d%%): 'kelvin "
-                "info' shows why; --stack-size copies more of each",
-                f->percent, STRICT_UNFINISHED);
+                "info' shows why%s",
+                f->percent, STRICT_UNFINISHED,
+                o->stack_bytes < RECORD_STACK_BYTES ? "; --stack-size copies more of each" : "");
         break;
     case GATE_UNNAMED:
         err_set(err, EXIT_FAILS,

@@ -86,7 +86,11 @@ static void counter_cell(struct document *d, bool known, int64_t value)
 
 static void counter_cell_rate(struct document *d, double per_second)
 {
-    autofree char *s = mem_printf("%.4g", per_second);
+    char s[UNITS_MAX];
+    if (per_second >= 1e4 && per_second < 1e18)
+        units_count(s, (uint64_t)llround(per_second));
+    else
+        snprintf(s, sizeof s, "%.4g", per_second);
     document_cell(d, text_of(isnan(per_second) ? "-" : s), 0);
 }
 

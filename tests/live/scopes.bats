@@ -251,6 +251,24 @@ END
     [ "$status" = 3 ]
 }
 
+@test "a large rate of a counter is written as a number" {
+    cat >bytes.c <<'END'
+#include <kelvin.h>
+int main(void)
+{
+    for (int i = 0; i < 10; i++) {
+        KELVIN_SCOPE("block");
+        KELVIN_COUNT("bytes", 1000000);
+    }
+    return 0;
+}
+END
+    cc -I"$INCLUDE" bytes.c -o bytes
+    record ./bytes
+    "$KELVIN" scopes r.kelvin | grep -E '^ +10000000 +- +- +[0-9]{1,3}(,[0-9]{3})+  bytes$' ||
+        fail "$("$KELVIN" scopes r.kelvin)"
+}
+
 @test "rules about scopes: a percentile, calls by a counter, a rate; each as kelvin scopes has it" {
     record "$TARGET/scopes" 1000 4
     cat >r.rules <<'END'
