@@ -64,11 +64,12 @@
 #define META_WAITS_STACKS "waits_stacks"             /* "no" where waits have durations only */
 #define META_WAITS_WAKERS "waits_wakers"             /* "yes", or why wakers are not known */
 #define META_WAITS_UNKNOWN_ENDS "waits_unknown_ends" /* waits whose end was lost */
-#define META_UNKNOWN_FREES "unknown_frees"     /* of blocks that nobody was seen to allocate */
-#define META_INHERITED_FREES "inherited_frees" /* by children of a fork, of their parents' blocks \
-                                                */
-#define META_MISSED_FREES "missed_frees"       /* blocks whose address was handed out again */
-#define META_HEAP_VAGUE_S "heap_vague_s"       /* that times of blocks may be off by */
+#define META_UNKNOWN_FREES "unknown_frees" /* of blocks that nobody was seen to allocate */
+#define META_INHERITED_FREES                                                                  \
+    "inherited_frees"                      /* by children of a fork, of their parents' blocks \
+                                            */
+#define META_MISSED_FREES "missed_frees"   /* blocks whose address was handed out again */
+#define META_HEAP_VAGUE_S "heap_vague_s"   /* that times of blocks may be off by */
 #define META_HEAP_SINCE "heap_since"       /* "attach" where blocks from before it are not known */
 #define META_HEAP_END_S "heap_end_s"       /* the heap was followed for so long, not to the end */
 #define META_HEAP_MALLOC "heap_malloc"     /* "glibc" where every block came from it */

@@ -135,7 +135,7 @@ static void fill_states(struct state_lanes *s, const struct lanes *l, const stru
     fill_waits(s, l, w);
 }
 
-static bool has_any(const double *bins, size_t n)
+static bool states_any(const double *bins, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (bins[i] > 0)
@@ -155,7 +155,7 @@ static void put_state_lane(struct json *j, const struct lanes *l, const struct s
     json_key(j, "reasons");
     json_open(j, '{');
     for (size_t k = 0; k < WAIT_REASONS; k++)
-        if (has_any(reasons + k * l->bins, l->bins))
+        if (states_any(reasons + k * l->bins, l->bins))
             lanes_put_bins(j, waitreason_name((enum wait_reason)k), reasons + k * l->bins, l->bins);
     json_close(j, '}');
     json_close(j, '}');

@@ -49,7 +49,7 @@ static void *copy_of(const void *bytes, size_t n)
 }
 
 /* Fill T from WHOLE, the file. */
-static bool take_rows(struct unwind_table *t, uint64_t file_bytes, struct text whole)
+static bool rowfile_take(struct unwind_table *t, uint64_t file_bytes, struct text whole)
 {
     struct head h;
     if (whole.n < sizeof h)
@@ -76,7 +76,7 @@ bool rowfile_read(struct unwind_table *t, uint64_t file_bytes)
     struct text whole;
     if (!name || !cachefile_map(name, &whole))
         return false;
-    if (!take_rows(t, file_bytes, whole)) {
+    if (!rowfile_take(t, file_bytes, whole)) {
         cachefile_unmap(whole);
         return false;
     }

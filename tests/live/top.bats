@@ -81,7 +81,7 @@ press() { # COLUMNS ROWS KEYS COMMAND...
     cd small
     head -c 4096 /dev/zero >filler
     press 80 24 "wait:part w wait:No_space q" "$KELVIN" top -p "$busy" -d 1
-    cd .. # shellcheck disable=SC2103
+    cd ..
     local left
     left=$(ls -A small)
     umount small
