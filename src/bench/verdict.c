@@ -64,17 +64,17 @@ enum { GROSS_BLOCKS = 3 };
 /*
  * Too few runs for an interval, but each takes more than twice as much as allowed: that is no
  * chance. Runs apart tell that by CPU time only; the wall time of another hour is that of its load,
- * too. On a busy machine (BUSY) one or two runs tell nothing: where pages and caches are short, CPU
- * time of one program was seen to differ by a factor of 2.6.
+ * too. On a busy machine (BUSY) one or two runs must take more than five times as much: where pages
+ * and caches are short, CPU time of one program was seen to differ by a factor of 2.6.
  */
 static bool is_gross(const struct comparison *c, const struct verdict_values *v, bool busy)
 {
-    double most = 2 * (1 + fmax(c->limit, c->band)), low = INFINITY, high = 0;
+    bool few = v->n_before < GROSS_BLOCKS || v->n_after < GROSS_BLOCKS;
+    double times = busy && few ? 5 : 2, low = INFINITY, high = 0;
+    double most = times * (1 + fmax(c->limit, c->band));
     if (!v->n_before || !v->n_after || isnan(c->limit) || is_count(c))
         return false;
     if (c->measure != MEASURE_CPU && (c->apart || v->n_after < GROSS_BLOCKS))
-        return false;
-    if (busy && (v->n_before < GROSS_BLOCKS || v->n_after < GROSS_BLOCKS))
         return false;
     for (size_t i = 0; i < v->n_before; i++)
         high = fmax(high, v->before[i]);

@@ -47,7 +47,7 @@ struct verdict_opts {
  * Fill in `paired`, `band` and `gate` of C; the other members say what is compared. Runs side by
  * side are paired by their blocks; instructions are compared as counts. Where the runs are too few
  * for an interval a gate is undecided, or broken where each of them took more than twice as much
- * as it allows (on a busy machine: each of three).
+ * as it allows (five times as much where one or two ran on a busy machine).
  */
 void verdict_compare(struct comparison *c, const struct verdict_opts *o);
 
