@@ -364,8 +364,10 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
         document_text(d, "Inconclusive rules at this number of samples: %zu (see below).",
                       r->check.n[CHECK_INCONCLUSIVE]);
     if (suite_undecided(r))
-        document_text(d, "These runs cannot show whether it is slower than the suite allows: raise "
-                         "workload.runs, or use a quieter machine.");
+        document_text(d, "%s: raise workload.runs, or use a quieter machine.",
+                      r->outcome == SUITE_REGRESSED
+                          ? "Other figures of it are inconclusive"
+                          : "These runs cannot show whether it is slower than the suite allows");
     if (!r->has_check && !suite_checked(r) && !r->failure && *judge_rules_path(s, r))
         document_text(d, "There is no recording to check the rules against.");
 }

@@ -225,7 +225,8 @@ bool suite_metrics_gate(const struct suite_result *r, enum gate gate)
 
 bool suite_undecided(const struct suite_result *r)
 {
-    bool told = has_gate(r, BY_TIME, GATE_HOLDS) || has_gate(r, BY_CPU, GATE_HOLDS);
+    bool told = has_gate(r, BY_TIME, GATE_HOLDS) || has_gate(r, BY_CPU, GATE_HOLDS) ||
+                has_gate(r, BY_TIME, GATE_BROKEN) || has_gate(r, BY_CPU, GATE_BROKEN);
     bool open = has_gate(r, BY_TIME, GATE_UNDECIDED) || has_gate(r, BY_CPU, GATE_UNDECIDED);
     return (open && !told) || has_gate(r, BY_INSTRUCTIONS, GATE_UNDECIDED);
 }

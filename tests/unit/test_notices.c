@@ -64,9 +64,26 @@ static void gitlab_gets_one_array_with_places(void **state)
     assert_string_equal(text + strlen(text) - 3, "}]\n");
 }
 
+/* A workload that is slower by CPU time is decided, though its wall time scatters. */
+static void slower_by_one_clock_is_not_undecided(void **state)
+{
+    (void)state;
+    struct suite_result r = {.has_compared = {[BY_TIME] = true, [BY_CPU] = true}};
+    r.compared[BY_TIME].gate = r.compared[BY_CPU].gate = GATE_UNDECIDED;
+    assert_true(suite_undecided(&r));
+    r.compared[BY_CPU].gate = GATE_BROKEN;
+    assert_false(suite_undecided(&r));
+    r.compared[BY_CPU].gate = GATE_HOLDS;
+    assert_false(suite_undecided(&r));
+    r.compared[BY_CPU].gate = GATE_UNDECIDED;
+    r.compared[BY_TIME].gate = GATE_BROKEN;
+    assert_false(suite_undecided(&r));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slower_by_one_clock_is_not_undecided),
         cmocka_unit_test(github_lines_stay_lines),
         cmocka_unit_test(a_run_that_ended_early_says_only_why),
         cmocka_unit_test(gitlab_gets_one_array_with_places),
