@@ -524,6 +524,10 @@ KELVIN_INLINE_ struct kelvin_value kelvin_value_(const char *x)
 {
     return kelvin_text_(x);
 }
+KELVIN_INLINE_ struct kelvin_value kelvin_value_(char *x) /* else the template is nearer */
+{
+    return kelvin_text_(x);
+}
 KELVIN_INLINE_ struct kelvin_value kelvin_value_(float x)
 {
     return kelvin_real_(x);
@@ -531,6 +535,10 @@ KELVIN_INLINE_ struct kelvin_value kelvin_value_(float x)
 KELVIN_INLINE_ struct kelvin_value kelvin_value_(double x)
 {
     return kelvin_real_(x);
+}
+KELVIN_INLINE_ struct kelvin_value kelvin_value_(long double x)
+{
+    return kelvin_real_((double)x);
 }
 template <class integer> KELVIN_INLINE_ struct kelvin_value kelvin_value_(integer x)
 {
@@ -554,7 +562,7 @@ struct kelvin_scope_ : kelvin_scope {
 #else
 #define KELVIN_VALUE_(x) \
     _Generic((x), char *: kelvin_text_, const char *: kelvin_text_, float: kelvin_real_, \
-             double: kelvin_real_, default: kelvin_integer_)(x)
+             double: kelvin_real_, long double: kelvin_real_, default: kelvin_integer_)(x)
 #define KELVIN_OPEN_(s) \
     struct kelvin_scope s __attribute__((cleanup(kelvin_scope_end_))) = {0, 0, 0}
 #endif

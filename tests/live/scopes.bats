@@ -207,6 +207,22 @@ END
     done
 }
 
+@test "attributes are what they are: characters in an array, real numbers of every size" {
+    cat >v.cc <<'END'
+#include <kelvin.h>
+int main(void) { char name[] = "buffer"; KELVIN_SCOPE("values", "name", name, "f", 2.5f, "l", 0.25L, "n", 7u); return 0; }
+END
+    cp v.cc v.c
+    local compiler
+    for compiler in "gcc -std=c11 v.c" "clang -std=c11 v.c" "g++ -std=c++11 v.cc" "clang++ -std=c++11 v.cc"; do
+        command -v "${compiler%% *}" >/dev/null || continue
+        $compiler -Wall -Wextra -Werror -I"$INCLUDE" -o v
+        record ./v
+        [ "$(for key in name f l n; do scopes '.groups[].value' --by $key; done | xargs)" = "buffer 2.5 0.25 7" ] ||
+            fail "$compiler: $(scopes .)"
+    done
+}
+
 @test "several files and libraries share nothing but the recorder; PIE or not" {
     printf '#include <kelvin.h>\nvoid a(void){KELVIN_SCOPE("a");}\n' >a.c
     printf '#include <kelvin.h>\nvoid b(void){KELVIN_SCOPE("b");}\n' >b.c

@@ -333,6 +333,28 @@ END
     [ "$(scopes .note)" = "10 scopes never ended" ]
 }
 
+@test "attributes of a scope that was left stay with it" {
+    record_c <<'END'
+#include <kelvin.h>
+#include <setjmp.h>
+static jmp_buf back;
+static __attribute__((noinline)) void leap(void) { KELVIN_SCOPE("left", "of", "left", "n", 7); longjmp(back, 1); }
+int main(void)
+{
+    KELVIN_SCOPE("around", "of", "around");
+    if (!setjmp(back))
+        leap();
+    { KELVIN_SCOPE("plain"); }
+    { KELVIN_SCOPE("next", "of", "next"); }
+    return 0;
+}
+END
+    exits 0
+    [ "$(scopes '[.groups[] | "\(.scope) \(.value)"] | sort | join(",")' --by of)" = "around around,next next" ] || fail "$(scopes .groups --by of)"
+    kelvin scopes --by n r.kelvin
+    [[ $stderr == *"no scope that is selected has an attribute 'n'"* ]] || fail "$output $stderr"
+}
+
 @test "an event is in the scope around it" {
     record_c <<'END'
 #include <kelvin.h>
