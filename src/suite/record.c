@@ -428,6 +428,7 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
     struct job j = {.opts = opts, .n_files = 0};
     struct recorder *r = &j.recorder;
     struct record_host host;
+    *ret = (struct record_facts){0}; /* read however this ends */
     if (opts->folder && keepdir_open(opts->folder, err) != 0)
         return -1;
     const char *output = opts->rotate_s > 0 ? name_next(&j) : opts->output;
@@ -438,7 +439,6 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
     kallsyms_ranges ticks = {0};
     ro.name_lock_arg = &names;
     ro.engine.machine = opts->machine ? &machine : NULL;
-    *ret = (struct record_facts){0};
     autofree char *functions = NULL;
     if (opts->functions && command &&
         functions_list(command[0], opts->functions, &functions, err) != 0)
