@@ -17,8 +17,9 @@ FUZZ_SECONDS ?= 60
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
         -Wwrite-strings -Wvla -Wundef -Wno-missing-field-initializers $(if $(WERROR),-Werror)
 
-# One instrumented build serves the tests and the fuzzers. Only clang has a fuzzer.
-SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# One instrumented build serves the tests and the fuzzers. Only clang has a fuzzer. What was never set is the same nonsense in
+# each run, and not by chance what was meant.
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -ftrivial-auto-var-init=pattern
 ifneq ($(findstring clang,$(CC)),)
 SANITIZERS += -fsanitize=fuzzer-no-link
 endif
