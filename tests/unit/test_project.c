@@ -43,14 +43,14 @@ static void what_lies_below_the_project_may_be_shown(void **state)
 static void neither_the_root_nor_the_home_folder_is_a_project(void **state)
 {
     (void)state;
-    folder_shell("mkdir -p home/.git home/prog && touch home/notes.c home/prog/a.c && mkdir away");
-    autofree char *home = realpath("home", NULL),
+    folder_shell("mkdir -p mine/.git mine/prog && touch mine/notes.c mine/prog/a.c && mkdir away");
+    autofree char *home = realpath("mine", NULL),
                   *old = getenv("HOME") ? mem_strdup(getenv("HOME")) : NULL;
     assert_int_equal(setenv("HOME", home, 1), 0);
     assert_int_equal(chdir("away"), 0);
-    assert_true(may("../home/prog/app", "../home/prog/a.c", 0));
-    assert_false(may("../home/prog/app", "../home/notes.c", 0));
-    assert_false(may("../home/app", "../home/notes.c", 0));
+    assert_true(may("../mine/prog/app", "../mine/prog/a.c", 0));
+    assert_false(may("../mine/prog/app", "../mine/notes.c", 0));
+    assert_false(may("../mine/app", "../mine/notes.c", 0));
     assert_false(may("/app", "/etc/passwd", 0));
     assert_int_equal(chdir(".."), 0);
     if (old)
