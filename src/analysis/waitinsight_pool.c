@@ -11,6 +11,7 @@ enum { POOL_THREADS = 2, POOL_LEAST_NS = 10000000 };
 
 #define POOL_NO_CPU 0.2    /* of the time that threads of a pool want a CPU */
 #define POOL_IDLE 0.1      /* of its life and of its waits: more, and it waits for work */
+#define POOL_LOCKS 0.2     /* of its life: more, and further threads would queue for locks, too */
 #define POOL_AWAITED 0.5   /* of its life that another thread waits for the pool */
 #define POOL_CPUS_BUSY 0.6 /* of the CPUs: more, and a larger pool would not help */
 
@@ -21,6 +22,7 @@ struct pool {
     size_t threads;
     int64_t wall_ns, longest_ns, state_ns[THREAD_STATES];
     int64_t idle_ns;             /* waited for work */
+    int64_t lock_ns;             /* waited for locks */
     uint64_t idle_waits, others; /* how often it did, and waited for something else */
 };
 
@@ -80,6 +82,7 @@ static void pool_add(pool_list *list, const struct waitsum_thread *t)
     p->wall_ns = waitsum_add_ns(p->wall_ns, t->wall_ns);
     p->longest_ns = t->wall_ns > p->longest_ns ? t->wall_ns : p->longest_ns;
     p->idle_ns = waitsum_add_ns(p->idle_ns, idle_of(t));
+    p->lock_ns = waitsum_add_ns(p->lock_ns, t->reason_ns[WAIT_LOCK]);
     p->idle_waits += idle_waits_of(t);
     p->others += blocked_waits_of(t) - idle_waits_of(t);
     for (int k = 0; k < THREAD_STATES; k++)
@@ -172,6 +175,7 @@ static bool is_too_small(const struct waitsum *w, const struct pool *p, long cpu
     bool busy = (double)w->state_ns[THREAD_RUNNING] > POOL_CPUS_BUSY * room_ns;
     return p->threads >= POOL_THREADS && p->longest_ns >= POOL_LEAST_NS && !busy &&
            (double)p->idle_ns <= POOL_IDLE * (double)p->wall_ns &&
+           (double)p->lock_ns <= POOL_LOCKS * (double)p->wall_ns &&
            (double)p->idle_waits <= POOL_IDLE * (double)p->others &&
            (double)p->state_ns[THREAD_RUNNABLE] <= POOL_NO_CPU * (double)p->wall_ns;
 }

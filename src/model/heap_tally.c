@@ -139,8 +139,11 @@ void heap_tally_time(struct heap_tally *t, uint64_t time_ns)
     if (time_ns < t->slice_ns + SLICE_NS)
         return;
     write_slice(t);
+    uint64_t end_ns = t->slice_ns + SLICE_NS;
     t->slice_ns += (time_ns - t->slice_ns) / SLICE_NS * SLICE_NS;
-    add_points(t, t->slice_ns);
+    add_points(t, end_ns);
+    if (t->slice_ns > end_ns)
+        add_points(t, t->slice_ns); /* nothing happened in between */
 }
 
 void heap_tally_last_point(struct heap_tally *t, uint64_t end_ns)

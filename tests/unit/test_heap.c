@@ -153,6 +153,28 @@ static void the_peak_is_what_each_site_held_then(void **state)
     profile_free(p);
 }
 
+/* Two blocks at once, then nothing for five seconds: they were there all the time. */
+static void what_is_live_is_known_from_the_end_of_its_slice_on(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct heap_tally t = new_tally(p, 0);
+    uint32_t site = heap_tally_new_site(&t, &(struct heap_site){.stack.i = 3});
+    heap_tally_time(&t, 5000000000);
+    heap_tally_alloc(&t, site, 100);
+    heap_tally_time(&t, 10050000000);
+    heap_tally_alloc(&t, site, 50);
+    heap_tally_end(&t, 11000000000);
+    const struct counter *bytes = &p->counters.at[t.live_counter];
+    assert_int_equal(bytes->points.at[0].value, 0);
+    assert_true(bytes->points.at[1].time_ns < 5500000000);
+    assert_int_equal(bytes->points.at[1].value, 100);
+    assert_true(bytes->points.at[2].time_ns > 9500000000);
+    assert_int_equal(bytes->points.at[2].value, 100);
+    heap_tally_done(&t);
+    profile_free(p);
+}
+
 static void rows_are_of_slices_and_add_up(void **state)
 {
     (void)state;
@@ -333,6 +355,7 @@ int main(void)
         cmocka_unit_test(a_live_block_takes_at_most_64_bytes),
         cmocka_unit_test(sizes_of_48_bits_come_back),
         cmocka_unit_test(the_peak_is_what_each_site_held_then),
+        cmocka_unit_test(what_is_live_is_known_from_the_end_of_its_slice_on),
         cmocka_unit_test(rows_are_of_slices_and_add_up),
         cmocka_unit_test(malloc_adds_a_header_and_rounds_up),
         cmocka_unit_test(sizes_and_lifetimes_are_counted_by_powers_of_two),

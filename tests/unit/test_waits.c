@@ -527,10 +527,11 @@ static void workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small(voi
     } cases[] = {
         {2, 1, "sk_wait_data", "worker", ""}, /* they wait for others, perhaps for work */
         {2, 1, "do_nanosleep", "worker", "pool-too-small"},
-        {2, 1, "do_nanosleep", "somebody", ""}, /* the boss waits for somebody else */
-        {2, 1, "futex_do_wait", "worker", ""},  /* perhaps for work */
-        {2, 10, "do_nanosleep", "worker", ""},  /* there is no CPU for more */
-        {1, 1, "do_nanosleep", "worker", ""},   /* no pool */
+        {2, 1, "do_nanosleep", "somebody", ""},          /* the boss waits for somebody else */
+        {2, 1, "futex_do_wait", "worker", ""},           /* perhaps for work */
+        {2, 1, "futex_lock_pi", "worker", "lock-waits"}, /* more threads would queue for the lock */
+        {2, 10, "do_nanosleep", "worker", ""},           /* there is no CPU for more */
+        {1, 1, "do_nanosleep", "worker", ""},            /* no pool */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct stage s = {.profile = profile_new()};
