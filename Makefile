@@ -11,7 +11,7 @@ B       ?= $(if $(SANITIZE),build/sanitize,build)
 PREFIX  ?= /usr/local
 DESTDIR ?=
 OBJCOPY ?= objcopy
-CFLAGS  ?= $(if $(SANITIZE),-O1 -g,-O2 -g)
+CFLAGS  ?= $(if $(SANITIZE),-O1 -g1,-O2 -g)
 FUZZ_SECONDS ?= 60
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
@@ -23,15 +23,17 @@ SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-f
 ifneq ($(findstring clang,$(CC)),)
 SANITIZERS += -fsanitize=fuzzer-no-link
 endif
+ifdef SANITIZE
+# Over a hundred programs of many megabytes each: the faster linker, where there is one.
+LDFLAGS   := $(LDFLAGS) $(shell $(CC) -fuse-ld=lld -Wl,--version >/dev/null 2>&1 && echo -fuse-ld=lld)
+endif
 
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen $(WARN) \
-             $(CFLAGS) $(if $(SANITIZE),$(SANITIZERS)) $(if $(STATIC),-DKELVIN_STATIC)
+             $(CFLAGS) $(if $(SANITIZE),$(SANITIZERS))
 LIBS      := -Wl,--as-needed -ldw -lelf -liberty -lzstd -lz -llzma -lbz2 -lxxhash -lcapstone -lsqlite3 -linih -lm
-ifdef STATIC
 # elfutils unpacks sections itself, and its archives do not say with what. The linker warns of dlopen, which src/cmd/static.c
 # takes care of.
-LIBS      := -static -Wl,--no-warnings -Wl,--start-group $(LIBS) -Wl,--end-group
-endif
+STATIC_LIBS := -static -Wl,--no-warnings -Wl,--start-group $(LIBS) -Wl,--end-group
 TEST_LIBS := -lcmocka -ljansson
 
 SRC   := $(sort $(shell find src -name '*.c'))
@@ -83,6 +85,7 @@ WASM_SRC     := $(filter-out src/page/wasm.c src/view/viewer.c, $(patsubst %,src
                   $(patsubst %,src/wire/%.c,$(WASM_WIRE)) \
                   $(patsubst %,src/code/%.c,simd a64 x86 listing) $(wildcard $(patsubst %,src/%/*.c,stats model analysis page view)))
 WASM_OBJ     := $(WASM_SRC:%.c=$(B)/wasm/%.o)
+WASM_FILE    := $(or $(PLAIN),$(B))/kelvin.wasm
 
 # Short lines; whole ones with V=1, none with -s.
 QUIET := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
@@ -90,16 +93,18 @@ say = @$(if $(V),set -x;,$(if $(QUIET),,printf '  %-5s %s\n' $(1) $@;))
 # Builds that check and lint start use all cores, unless make was told otherwise.
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS)
+# The build with sanitizers, beside the plain one.
+CHECKED = SANITIZE=1 B=$(B)/sanitize PLAIN=$(B)
 
-.PHONY: mutants tsan fuzzers all help demo check check-all check-rest tested lint bench fuzz golden unit targets install uninstall clean setup deb static aarch64
+.PHONY: mutants tsan fuzzers all help demo check check-all check-rest lint bench fuzz golden unit targets install uninstall clean setup deb static aarch64
 all: $(B)/kelvin $(AGENT) $(HEAP) $(HEAPLIB) $(B)/kelvin-heap.link $(LOCKS) $(SCOPES) $(BENCHLIB)
 
 help:
 	@echo 'make            build $(B)/kelvin'
 	@echo 'make demo       install what the build needs, build, draw an example'
 	@echo 'make check      install what the tests need, build, test the program'
-	@echo 'make check-all  the same, and the tests that need more tools: a browser, Go, Rust, valgrind, perf'
-	@echo 'make check-rest after make check: install those tools, run what was skipped for want of them'
+	@echo 'make check-all  the same, once more with sanitizers, fuzzers, and tests that need more tools: a browser, Go, Rust, valgrind, perf'
+	@echo 'make check-rest after make check: only what check-all does besides'
 	@echo 'make lint       formatting, layers, warnings as errors, static analysis'
 	@echo 'make tsan       read one profile from two threads under ThreadSanitizer'
 	@echo 'make fuzz       fuzz every format for FUZZ_SECONDS=$(FUZZ_SECONDS) each'
@@ -122,6 +127,12 @@ $(B)/kelvin: $(FRONT) $(LIB)
 $(LIB): $(CORE)
 	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
 
+# With PLAIN=FOLDER, where `make all` was before: parts without sanitizers are taken from there, and so is the page.
+ifdef PLAIN
+$(AGENT) $(HEAP) $(LOCKS) $(SCOPES) $(HEAPLIB): $(B)/%: $(PLAIN)/%
+	@mkdir -p $(@D)
+	$(call say,COPY) cp $< $@
+else
 # -z now: no symbol is looked up inside the signal handler. -O2 whatever the program's: threads
 # must not have a frame of ours on their stacks.
 $(AGENT): $(AGENT_SRC)
@@ -135,6 +146,7 @@ $(AGENT) $(HEAP) $(LOCKS) $(SCOPES): $(wildcard lib/*.h src/unwind/*.h) $(wildca
 $(HEAPLIB): $(HEAPLIB_OBJ)
 	$(call say,AR) $(LD) -r -o $(@:.a=.o) $^ && $(OBJCOPY) --localize-hidden $(@:.a=.o) && \
 	  rm -f $@ && $(AR) rcs $@ $(@:.a=.o)
+endif
 
 $(B)/heaplib/%.o: %.c $(B)/.flags
 	@mkdir -p $(@D)
@@ -156,10 +168,14 @@ $(B)/benchlib/%.o: %.c $(B)/.flags
 
 $(B)/%.o: %.c $(B)/.flags | $(B)/.libs $(WEB)
 	@mkdir -p $(@D)
-	$(call say,CC) $(CC) $(ALL_CFLAGS) $(EXACT) -MMD -MP -c -o $@ $<
+	$(call say,CC) $(CC) $(ALL_CFLAGS) $(LEVEL) $(EXACT) -MMD -MP -c -o $@ $<
 
 # No fused multiply-add where numbers are computed: the page must show the same digits (base/calc.h).
 $(patsubst %.c,$(B)/%.o,$(wildcard src/stats/*.c src/analysis/*.c src/model/*.c src/view/*.c) src/base/calc.c): EXACT := -ffp-contract=off
+
+# Rooms that wire and print more than they compute: with sanitizers they take longer to optimise than to run.
+COLD_ROOMS := bench cmd host page record store suite view
+$(patsubst %.c,$(B)/%.o,$(filter $(COLD_ROOMS:%=src/%/%),$(SRC))): LEVEL = $(if $(SANITIZE),-O0)
 
 # --- the page ---
 
@@ -167,12 +183,14 @@ $(B)/wasm/%.o: %.c src/page/wasm_libc.h $(B)/.flags | $(WEB)
 	@mkdir -p $(@D)
 	$(call say,WASM) $(WASM_CC) $(WASM_FLAGS) $(WARN) -MMD -MP -c -o $@ $<
 
+$(B)/wasm/src/page/wasm.o: WASM_FLAGS += -mbulk-memory
+
 $(B)/kelvin.wasm: $(WASM_OBJ) $(B)/wasm/src/page/wasm.o
 	$(call say,WASM) $(WASM_CC) --target=wasm32-wasi --sysroot=/usr -mexec-model=reactor -O2 \
 	  -Wl,--gc-sections,--strip-all,-z,stack-size=1048576 -o $@ $^
 
 # As C: an array of its gzipped bytes, or of none.
-$(B)/gen/kelvin_wasm.h: $(if $(WASM_READY),$(B)/kelvin.wasm)
+$(B)/gen/kelvin_wasm.h: $(if $(WASM_READY),$(WASM_FILE))
 	@mkdir -p $(@D)
 	$(call say,EMBED) { echo 'static const unsigned char kelvin_wasm[] = {'; \
 	  $(if $(WASM_READY),gzip -9nc $<,printf '') | od -An -v -tu1 | sed 's/[0-9]\+/&,/g'; echo '0};'; } > $@.new && mv $@.new $@
@@ -202,16 +220,17 @@ $(B)/.libs:
 	  $(CC) -xc - -o $@ $(LIBS) 2>/dev/null || \
 	  { echo "make: $(CC) or a library is missing: run 'tools/setup.sh', or 'make demo' which does"; exit 1; }
 
--include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(HEAPLIB_OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(WASM_OBJ:.o=.d) $(B)/wasm/src/page/wasm.d
+-include $(OBJ:.o=.d) $(BENCHLIB_OBJ:.o=.d) $(HEAPLIB_OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(WASM_OBJ:.o=.d) $(B)/wasm/src/page/wasm.d $(wildcard $(B)/static/*.d)
 
 # --- tests ---
 
 unit: $(UNIT)
 
-# Compiled apart from linking: a change of the library compiles no test anew, and ccache can help.
+# Compiled apart from linking: a change of the library compiles no test anew, and ccache can help. A test takes longer to
+# optimise than to run.
 $(UNIT_OBJ): $(B)/tests/unit.o/%.o: tests/unit/%.c $(B)/.flags | $(LIB)
 	@mkdir -p $(@D)
-	$(call say,CC) $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC) $(CC) $(ALL_CFLAGS) -O1 -MMD -MP -c -o $@ $<
 
 $(UNIT): $(B)/tests/unit/%: $(B)/tests/unit.o/%.o $(LIB)
 	@mkdir -p $(@D)
@@ -250,33 +269,33 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB) $(B)/.flags
 # What cannot be installed must not keep the rest from being built.
 PAGE_SETUP = tools/setup.sh page || echo "make: going on without the page of 'kelvin view'"
 
+# Tests that need something that is not installed are skipped. A make of its own sees what was installed just now.
 check:
 	@tools/setup.sh build test
 	@$(PAGE_SETUP)
-	@$(MAKE) --no-print-directory tested
+	@$(SUBMAKE) all unit targets
+	@B=$(B) tools/run-tests.sh
 
 check-all:
-	@tools/setup.sh build test more deb lintian
+	@tools/setup.sh build test sanitize more deb lintian
 	@$(PAGE_SETUP)
-	@$(MAKE) --no-print-directory tested
+	@$(SUBMAKE) all unit targets
+	@B=$(B) tools/run-tests.sh first $(MAKE_CHECKED)
 
-# After `make check`: what it skipped for want of the tools that check-all installs.
+# After `make check`: what it left to check-all.
 check-rest:
-	@tools/setup.sh build test more deb lintian
+	@tools/setup.sh build test sanitize more deb lintian
 	@$(SUBMAKE) all unit targets
-	@$(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit targets
-	@B=$(B) tools/run-tests.sh rest
+	@B=$(B) tools/run-tests.sh rest $(MAKE_CHECKED)
 
-# All tests, of which those are skipped that need something that is not installed. WERROR=1 where all objects are built here;
-# those of the plain build may be older, and are `make lint`'s to judge.
-tested:
-	@$(SUBMAKE) all unit targets
-	@B=$(B) tools/run-tests.sh first $(SUBMAKE) WERROR=1 SANITIZE=1 B=$(B)/sanitize all unit targets fuzzers
+# WERROR=1 where all objects are built here; those of the plain build may be older, and are `make lint`'s to judge.
+MAKE_CHECKED = $(SUBMAKE) WERROR=1 $(CHECKED) all unit fuzzers
 
 fuzz:
-	@tools/setup.sh build test
-	@$(SUBMAKE) SANITIZE=1 B=$(B)/sanitize all fuzzers
-	@B=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run-tests.sh fuzz
+	@tools/setup.sh build test sanitize
+	@$(SUBMAKE) all
+	@$(SUBMAKE) $(CHECKED) all fuzzers
+	@B=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SEED= tools/run-tests.sh fuzz
 
 golden: all
 	@B=$(B) tools/golden.sh --rewrite
@@ -286,7 +305,7 @@ N    ?= 200
 SEED ?= 1
 mutants:
 	@$(SUBMAKE) all unit targets
-	@$(SUBMAKE) SANITIZE=1 B=$(B)/sanitize all unit
+	@$(SUBMAKE) $(CHECKED) all unit
 	@B=$(B) LIBS="$(LIBS)" TEST_LIBS="$(TEST_LIBS)" tools/mutate.py -n $(N) --seed $(SEED) $(MUTATE)
 
 lint:
@@ -309,11 +328,25 @@ demo:
 	@$(SUBMAKE) all
 	@B=$(B) tools/demo.sh
 
-# One file without libraries: for containers that have none, or others. The agent needs the program's own C library, as ever.
+# One file without libraries: for containers that have none, or others. Of the same objects, but two that know it. The agent
+# needs the program's own C library, as ever.
+STATIC_OBJ  := $(patsubst %,$(B)/static/%.o,static version)
+STATIC_FILE := $(addprefix $(B)/static/,kelvin $(notdir $(AGENT) $(HEAP) $(LOCKS) $(SCOPES)))
+
+$(STATIC_OBJ): $(B)/static/%.o: src/cmd/%.c $(B)/.flags | $(B)/.libs
+	@mkdir -p $(@D)
+	$(call say,CC) $(CC) $(ALL_CFLAGS) -DKELVIN_STATIC -MMD -MP -c -o $@ $<
+
+$(B)/static/kelvin: $(STATIC_OBJ) $(filter-out $(patsubst %,$(B)/src/cmd/%.o,static version),$(FRONT)) $(LIB)
+	$(call say,LINK) $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(STATIC_LIBS)
+
+$(B)/static/%.so: $(B)/%.so
+	$(call say,COPY) mkdir -p $(@D) && cp $< $@
+
 static:
 	@tools/setup.sh build
 	@$(PAGE_SETUP)
-	@$(SUBMAKE) STATIC=1 B=$(B)/static $(B)/static/kelvin $(B)/static/libkelvin-agent.so $(B)/static/libkelvin-heap.so $(B)/static/libkelvin-locks.so $(B)/static/libkelvin-scopes.so
+	@$(SUBMAKE) $(STATIC_FILE)
 	@ls -sh $(B)/static/kelvin
 
 deb: all

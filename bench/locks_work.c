@@ -2,17 +2,23 @@
  * locks_work.c - locks that are free, and one that four threads want.
  *
  *     pair      nanoseconds of a lock and unlock, and of two, one inside the other: the best of 40
- *     contend   seconds of CPU time of four threads that need one mutex for half of their work
+ *     contend N   four threads that need one mutex for half of their work, N increments each time:
+ *                 how often they got it per second of wall time, and per second of CPU time, in
+ *                 the third of a second after all have begun
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { TIMES = 250000, ROUNDS = 40, THREADS = 4, WORK = 400000 };
+enum { TIMES = 250000, ROUNDS = 40, THREADS = 4 };
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
-static volatile long shared;
+static volatile long shared, got[THREADS][8]; /* a cache line for each thread */
+static volatile bool over;
+static int work = 100;
 
 static double now_ns(clockid_t clock)
 {
@@ -47,32 +53,56 @@ static void pair(void)
 
 static void *contend_thread(void *arg)
 {
-    for (int i = 0; i < WORK; i++) {
+    volatile long *n = arg;
+    for (; !over; ++*n) {
         pthread_mutex_lock(&outer);
-        for (int k = 0; k < 100; k++)
+        for (int k = 0; k < work; k++)
             shared++;
         pthread_mutex_unlock(&outer);
-        for (volatile int k = 0; k < 100; k++)
+        for (volatile int k = 0; k < work; k++)
             ;
     }
     return arg;
+}
+
+static long count_locks(void)
+{
+    long n = 0;
+    for (int i = 0; i < THREADS; i++)
+        n += got[i][0];
+    return n;
+}
+
+static void nap_ms(long ms)
+{
+    nanosleep(&(struct timespec){0, ms * 1000000}, NULL);
 }
 
 static void contend(void)
 {
     pthread_t t[THREADS];
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&t[i], NULL, contend_thread, NULL);
+        pthread_create(&t[i], NULL, contend_thread, (void *)got[i]);
+    nap_ms(20);
+    long before = count_locks();
+    double wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    nap_ms(333);
+    double n = (double)(count_locks() - before);
+    wall = now_ns(CLOCK_MONOTONIC) - wall;
+    cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    over = true;
     for (int i = 0; i < THREADS; i++)
         pthread_join(t[i], NULL);
-    printf("%.6f\n", now_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9);
+    printf("%.1f %.1f\n", n / wall * 1e9, n / cpu * 1e9);
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "pair") == 0)
         pair();
-    else
+    else {
+        work = argc > 2 ? atoi(argv[2]) : work;
         contend();
+    }
     return 0;
 }

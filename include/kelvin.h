@@ -330,7 +330,7 @@ KELVIN_INLINE_ void kelvin_record_itself_(const char *output)
         kelvin_load_(library, "kelvin_record_itself", (void *)&record);
         kelvin_use_(record ? record(output, library, &kelvin_door_) : NULL);
     } else if (write(2, lost, sizeof lost - 1) < 0) {
-        (void)lost; /* nobody to tell */
+        (void)lost; /* nobody listens */
     }
     if (kelvin_unsetenv_)
         kelvin_unsetenv_(KELVIN_OUTPUT_ENV);

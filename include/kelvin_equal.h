@@ -185,7 +185,7 @@ void kelvin_result(struct kelvin_case *c, const char *name, int type, const void
 void kelvin_given(struct kelvin_case *c, const char *name, int type, const void *values, size_t n);
 void kelvin_given_place(struct kelvin_case *c, int place);
 
-/* For KELVIN_REPRODUCE: the inputs by their names. PLACE tells where the array lies: 0 = ends at
+/* For KELVIN_REPRODUCE: the inputs by their names. PLACE says where the array lies: 0 = ends at
  * an inaccessible page, -1 = begins behind one, else ends so many bytes before one. */
 static inline void kelvin_given_length(struct kelvin_case *c, const char *name, uint64_t n)
 {

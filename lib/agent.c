@@ -142,7 +142,7 @@ static void init_with(uintptr_t stack_end)
     pthread_atfork(NULL, NULL, after_fork);
 }
 
-/* Before the constructor nothing tells where the stack ends, but the environment lies above it. */
+/* Before the constructor nothing says where the stack ends, but the environment lies above it. */
 void agent_init(void)
 {
     init_with((uintptr_t)environ);

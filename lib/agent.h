@@ -1,7 +1,7 @@
 /*
  * agent.h - the inside of the agent, the library that samples the program it is loaded into.
  *
- *     agent.c    finds the mailbox, follows fork, tells what is mapped
+ *     agent.c    finds the mailbox, follows fork, says what is mapped
  *     sampler.c  a CPU-time timer for every thread, and the handler of its signal
  *     proc.c     what is asked of the kernel without malloc
  *     shield.c   keeps the signal working when the program changes all signals at once

@@ -144,6 +144,7 @@ static bool channel_take(struct ring_writer *w, uint32_t i, uint32_t task)
     ring->tid = (int32_t)syscall(SYS_gettid);
     ring->start_ns = proc_now_ns();
     prctl(PR_GET_NAME, ring->comm);
+    atomic_store_explicit(&ring->waiting[0], 0, memory_order_relaxed);
     *w = (struct ring_writer){
         .ring = ring, .data = channel_data(channel, n_rings, ring_bytes, i), .size = ring_bytes};
     atomic_store_explicit(&ring->state, RING_LIVE, memory_order_release);

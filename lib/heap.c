@@ -1,10 +1,10 @@
 /*
- * heap.c - stands in for malloc and its relatives: passes every call on, and tells of it.
+ * heap.c - stands in for malloc and its relatives: passes every call on, and reports it.
  *
  * The functions behind are found by the dynamic linker, so that an allocator that is preloaded or
  * linked is the one that works.
  */
-#include "heap.h"
+#include "heap_near.h"
 
 #if !defined HEAP_STATIC
 #include <dlfcn.h>
@@ -20,8 +20,8 @@
 #define NOINLINE __attribute__((noinline))
 
 /*
- * The functions that a program calls have no frame where nothing is told: what tells is called in
- * their place (a tail call), so that its caller is the program.
+ * The functions that a program calls have no frame where nothing is reported: what reports is
+ * called in their place (a tail call), so that its caller is the program.
  */
 #define CALL STACKWALK_CALL
 
@@ -32,7 +32,6 @@ static struct {
     void (*free)(void *);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
-    void *(*reallocarray)(void *, size_t, size_t);
     int (*posix_memalign)(void **, size_t, size_t);
     void *(*aligned_alloc)(size_t, size_t);
     void *(*memalign)(size_t, size_t);
@@ -41,6 +40,7 @@ static struct {
     void (*free_sized)(void *, size_t);
     void (*free_aligned_sized)(void *, size_t, size_t);
     int (*dlclose)(void *);
+    held_count *held;
 } real;
 
 /* What the linker itself asks for while it looks for malloc. Never given back. */
@@ -62,6 +62,13 @@ static void *pool_take(size_t n)
     return pool + at + 16;
 }
 
+const void *heap_pool(size_t *ret_bytes)
+{
+    size_t used = atomic_load(&pool_used);
+    *ret_bytes = used < POOL_BYTES ? used : POOL_BYTES;
+    return pool;
+}
+
 static bool in_pool(const void *p)
 {
     return (uintptr_t)p - (uintptr_t)pool < POOL_BYTES;
@@ -79,7 +86,6 @@ void *__real_malloc(size_t);
 void __real_free(void *);
 void *__real_calloc(size_t, size_t);
 void *__real_realloc(void *, size_t);
-void *__real_reallocarray(void *, size_t, size_t);
 int __real_posix_memalign(void **, size_t, size_t);
 void *__real_aligned_alloc(size_t, size_t);
 void *__real_memalign(size_t, size_t);
@@ -91,7 +97,6 @@ static bool find_all(void)
     real.malloc = __real_malloc;
     real.calloc = __real_calloc;
     real.realloc = __real_realloc;
-    real.reallocarray = __real_reallocarray;
     real.posix_memalign = __real_posix_memalign;
     real.aligned_alloc = __real_aligned_alloc;
     real.memalign = __real_memalign;
@@ -124,7 +129,6 @@ static bool find_all(void)
     real.malloc = heap_find("malloc");
     real.calloc = heap_find("calloc");
     real.realloc = heap_find("realloc");
-    real.reallocarray = heap_find("reallocarray");
     real.posix_memalign = heap_find("posix_memalign");
     real.aligned_alloc = heap_find("aligned_alloc");
     real.memalign = heap_find("memalign");
@@ -133,6 +137,7 @@ static bool find_all(void)
     real.free_sized = heap_find("free_sized");
     real.free_aligned_sized = heap_find("free_aligned_sized");
     real.dlclose = heap_find("dlclose");
+    real.held = dlsym(RTLD_DEFAULT, HELD_SYMBOL);
     real.free = heap_find("free");
     dlerror(); /* forget what was not found */
     heap_local.finding = false;
@@ -161,6 +166,11 @@ const void *heap_allocator(void)
 #endif
 }
 
+held_count *heap_held_count(void)
+{
+    return real.held;
+}
+
 /* --- allocating --- */
 
 static NOINLINE void *malloc_told(size_t n)
@@ -168,7 +178,7 @@ static NOINLINE void *malloc_told(size_t n)
     if (!can_pass())
         return pool_take(n);
     void *p = real.malloc(n);
-    if (LIKELY(p))
+    if (LIKELY(p) && !LIKELY(heap_quick_alloc(p, n, &CALL)))
         heap_tell_alloc(p, n, &CALL);
     return p;
 }
@@ -212,7 +222,7 @@ static inline bool before_realloc(void *old)
     return old && heap_tell_free(old, HEAP_FREE_REALLOC);
 }
 
-/* KEPT: the old block, if that was told of and is still there when there is no new one. */
+/* KEPT: the old block, if that was reported and is still there when there is no new one. */
 static inline void after_realloc(void *kept, void *p, size_t n, const struct stackwalk_call *call)
 {
     if (p)
@@ -221,20 +231,25 @@ static inline void after_realloc(void *kept, void *p, size_t n, const struct sta
         heap_tell_kept(kept);
 }
 
-static NOINLINE void *realloc_told(void *old, size_t n)
+static inline void *realloc_from(void *old, size_t n, const struct stackwalk_call *call)
 {
     if (old && in_pool(old)) {
         void *p = leave_pool(old, n);
         if (p && !in_pool(p))
-            heap_tell_alloc(p, n, &CALL);
+            heap_tell_alloc(p, n, call);
         return p;
     }
     if (!can_pass())
         return pool_take(n);
     bool told = before_realloc(old);
     void *p = real.realloc(old, n);
-    after_realloc(told && n ? old : NULL, p, n, &CALL);
+    after_realloc(told && n ? old : NULL, p, n, call);
     return p;
+}
+
+static NOINLINE void *realloc_told(void *old, size_t n)
+{
+    return realloc_from(old, n, &CALL);
 }
 
 API void *realloc(void *old, size_t n)
@@ -244,6 +259,7 @@ API void *realloc(void *old, size_t n)
     return realloc_told(old, n);
 }
 
+/* Libc's calls realloc(), which is ours: that would be reported twice. */
 API void *reallocarray(void *old, size_t n, size_t each)
 {
     size_t bytes;
@@ -251,12 +267,7 @@ API void *reallocarray(void *old, size_t n, size_t each)
         errno = ENOMEM;
         return NULL;
     }
-    if (!can_pass() || (old && in_pool(old)))
-        return leave_pool(old, bytes);
-    bool told = before_realloc(old);
-    void *p = real.reallocarray ? real.reallocarray(old, n, each) : real.realloc(old, bytes);
-    after_realloc(told && bytes ? old : NULL, p, bytes, &CALL);
-    return p;
+    return realloc_from(old, bytes, &CALL);
 }
 
 API int posix_memalign(void **ret, size_t alignment, size_t n)
@@ -307,7 +318,7 @@ static NOINLINE void free_told(void *p)
 {
     if (!p || in_pool(p) || !can_pass())
         return;
-    if (p != heap_local.deleting)
+    if (LIKELY(p != heap_local.deleting) && !LIKELY(heap_quick_free(p)))
         heap_tell_free(p, 0);
     real.free(p);
 }
@@ -373,7 +384,7 @@ API void kelvin_pool_free(const void *block)
 
 void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes);
 
-/* What the calling thread has allocated so far; UINT64_MAX where not every block is told. */
+/* What the calling thread has allocated so far; UINT64_MAX where not every block is reported. */
 API void kelvin_heap_counts(uint64_t *blocks, uint64_t *bytes)
 {
     bool counted = stackwalk_thread_get() && !heap_sample_bytes;

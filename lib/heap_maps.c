@@ -3,8 +3,8 @@
  *
  * What libc maps for malloc and for threads does not come by here, and what another allocator maps
  * for itself is left out by its caller's address. A stack ends in mmap or mremap, so that maps and
- * blocks can be told apart. Of what is unmapped only the place is told: it may be a part, or more
- * than one, and the recorder knows which.
+ * blocks can be told apart. Of what is unmapped only the place is reported: it may be a part, or
+ * more than one, and the recorder knows which.
  */
 #include "heap.h"
 

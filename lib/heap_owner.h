@@ -42,6 +42,12 @@ static inline _Atomic uint64_t *heap_owner_of(uintptr_t p)
     return &heap_owners[at & ((1 << HEAP_OWNER_BITS) - 1)];
 }
 
+/* Whether the event before at P was this thread's; nothing changes. */
+static inline bool heap_owner_is_mine(uintptr_t p)
+{
+    return atomic_load_explicit(heap_owner_of(p), memory_order_relaxed) == (heap_local.owner | p);
+}
+
 /* P was allocated by this thread. True: the event before was this thread's. */
 static inline bool heap_owner_alloc(const void *p)
 {

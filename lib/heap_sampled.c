@@ -1,5 +1,5 @@
 /*
- * heap_sampled.c - which blocks are told of when only samples are asked for.
+ * heap_sampled.c - which blocks are reported when only samples are asked for.
  *
  * A block of z bytes is a sample with the probability 1 - exp(-z / mean), as if every byte were
  * one with 1 / mean: the bytes to the next sample are drawn from the exponential distribution.
@@ -13,7 +13,7 @@ enum { SET_BITS = 20, SET_TRIES = 64, GONE = 1 };
 uint64_t heap_sample_bytes;
 
 _Atomic uint8_t heap_filter[1 << HEAP_FILTER_BITS];
-bool heap_filter_on;
+static _Atomic bool filter_open;
 static _Atomic uintptr_t *set; /* 0 = free, GONE = free again */
 
 bool heap_sampled_init(uint64_t mean_bytes)
@@ -25,7 +25,7 @@ bool heap_sampled_init(uint64_t mean_bytes)
     if (!set)
         return false;
     heap_sample_bytes = mean_bytes;
-    heap_filter_on = true;
+    heap_filter_open();
     return true;
 }
 
@@ -82,13 +82,26 @@ void heap_filter_mark(const void *p)
     atomic_store(heap_filter_of(p), HEAP_FILTER_FULL);
 }
 
-/* A count that is full stays so. */
+/* The pool is asked for last: what another thread gets from it meanwhile is marked by that one. */
+void heap_filter_open(void)
+{
+    size_t n;
+    if (atomic_exchange(&filter_open, true))
+        return;
+    for (size_t i = 0; i < 1 << HEAP_FILTER_BITS; i++)
+        atomic_store_explicit(&heap_filter[i], HEAP_FILTER_EMPTY, memory_order_relaxed);
+    const char *pool = heap_pool(&n);
+    for (size_t at = 0; at < n; at += 64)
+        heap_filter_mark(pool + at);
+}
+
+/* What is full stays so: nobody knows how many there are. */
 static void filter_count(const void *p, int change)
 {
-    _Atomic uint8_t *count = heap_filter_of(p);
-    uint8_t is = atomic_load(count);
+    _Atomic uint8_t *room = heap_filter_of(p);
+    uint8_t is = atomic_load(room);
     while (is != HEAP_FILTER_FULL &&
-           !atomic_compare_exchange_weak(count, &is, (uint8_t)(is + change)))
+           !atomic_compare_exchange_weak(room, &is, (uint8_t)(is - change)))
         ;
 }
 

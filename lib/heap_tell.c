@@ -1,13 +1,15 @@
 /*
- * heap_tell.c - what is told of a block: records of the calling thread's ring.
+ * heap_tell.c - what is reported about a block: records of the calling thread's ring.
  */
 #include "heap.h"
-#include "heap_owner.h"
+#include "heap_near.h"
 
 #include <sys/mman.h>
 
 __thread struct heap_local heap_local;
 _Alignas(CHANNEL_PAGE) _Atomic uint64_t heap_owners[1 << HEAP_OWNER_BITS];
+
+bool heap_near_wanted;
 
 void heap_owners_forget(void)
 {
@@ -19,8 +21,14 @@ void heap_owners_forget(void)
 static bool heap_process_begin(void)
 {
     heap_owners_forget();
+    heap_near_wanted = channel->params[HEAP_PARAM_NEAR];
     heap_maps_init(channel->params[HEAP_PARAM_MAPS], heap_allocator());
     return heap_sampled_init(channel->params[HEAP_PARAM_SAMPLE_BYTES]);
+}
+
+static bool heap_is_plain(const struct heap_local *l)
+{
+    return !heap_sample_bytes && !l->scopes.depth && !l->held;
 }
 
 /* The child of a fork has its parent's numbers: it must not draw the same from now on. */
@@ -32,6 +40,9 @@ static void heap_thread_begin(void)
     l->path = 0;
     l->stamp_left = 0;
     l->stamp_records = 1;
+    l->held = heap_held_count() ? heap_held_count()() : NULL;
+    l->plain = heap_is_plain(l);
+    heap_near_forget();
     l->owner = heap_owner_id(&stackwalk_mine->writer);
     if (l->random)
         l->random ^= (uint64_t)stackwalk_process->pid << 44 ^ stackwalk_ticks();
@@ -70,11 +81,11 @@ static struct stackwalk_thread *tell_nobody(size_t size)
     } else {
         heap_local.left = UINT64_MAX / 2;
     }
-    heap_filter_on = true;
+    heap_filter_open();
     return NULL;
 }
 
-/* The thread, if a block of SIZE bytes is to be told of. Threads without a sample have no ring. */
+/* The thread, if a block of SIZE bytes is to be reported. Threads without a sample have no ring. */
 static inline struct stackwalk_thread *thread_to_tell(size_t size)
 {
     if (!heap_sample_bytes) {
@@ -87,7 +98,7 @@ static inline struct stackwalk_thread *thread_to_tell(size_t size)
 
 /* --- scopes --- */
 
-/* Told when it changes: most blocks of a scope come in a row. */
+/* Reported when it changes: most blocks of a scope come in a row. */
 __attribute__((noinline)) static void write_scope(struct stackwalk_thread *t, uint32_t path)
 {
     struct record *r = stackwalk_reserve(t, HEAP_SCOPE, 1);
@@ -108,11 +119,12 @@ void heap_tell_scope(struct stackwalk_thread *t)
 
 inscope_join kelvin_heap_in_scope;
 
-/* A child starts with rings of its own: its first thread tells again. */
+/* A child starts with rings of its own: its first thread reports again. */
 __attribute__((visibility("default"))) const struct inscope_heap *
 kelvin_heap_in_scope(const struct inscope *in)
 {
     heap_local.scopes = in ? *in : (struct inscope){0};
+    heap_local.plain = heap_is_plain(&heap_local);
     struct stackwalk_thread *t = in ? stackwalk_thread_get() : NULL;
     if (t)
         write_scope(t, 0);
@@ -121,40 +133,51 @@ kelvin_heap_in_scope(const struct inscope *in)
 
 /* --- blocks --- */
 
+/* What is known of a block that was allocated. */
+struct told_block {
+    void *at;
+    size_t size;
+    uint32_t node;
+    uint16_t locked; /* HEAP_KIND_LOCKED or 0 */
+};
+
 /* Of two words, at the time of the record before; of three. Apart: then their sizes are constants.
  */
-static inline void write_same(struct stackwalk_thread *t, uint32_t node, uint64_t word)
+static inline void write_same(struct stackwalk_thread *t, const struct told_block *b, uint64_t word)
 {
-    struct record *r = stackwalk_reserve(t, HEAP_ALLOC_SAME, 2);
+    struct record *r = stackwalk_reserve(t, HEAP_ALLOC_SAME | b->locked, 2);
     if (!r)
         return;
-    r->own = node;
+    r->own = b->node;
     r->payload[0] = word;
+    heap_near_after(t, r, b->at, b->node);
     stackwalk_commit(t);
 }
 
-static inline void write_small(struct stackwalk_thread *t, uint64_t now, uint32_t node,
-                               uint64_t word)
+static inline void write_small(struct stackwalk_thread *t, const struct told_block *b,
+                               uint64_t word, uint64_t now)
 {
-    struct record *r = stackwalk_reserve(t, HEAP_ALLOC, 3);
+    struct record *r = stackwalk_reserve(t, HEAP_ALLOC | b->locked, 3);
     if (!r)
         return;
-    r->own = node;
+    r->own = b->node;
     r->payload[0] = t->last_ticks = now;
     r->payload[1] = word;
+    heap_near_after(t, r, b->at, b->node);
     stackwalk_commit(t);
 }
 
-__attribute__((noinline)) static void write_large(struct stackwalk_thread *t, uint32_t node,
-                                                  const void *p, size_t size)
+__attribute__((noinline)) static void write_large(struct stackwalk_thread *t,
+                                                  const struct told_block *b)
 {
-    struct record *r = stackwalk_reserve(t, HEAP_ALLOC_LARGE, 4);
+    struct record *r = stackwalk_reserve(t, HEAP_ALLOC_LARGE | b->locked, 4);
     if (!r)
         return;
-    r->own = node;
+    r->own = b->node;
     r->payload[0] = t->last_ticks = stackwalk_ticks();
-    r->payload[1] = (uintptr_t)p;
-    r->payload[2] = size;
+    r->payload[1] = (uintptr_t)b->at;
+    r->payload[2] = b->size;
+    heap_near_after(t, r, b->at, b->node);
     stackwalk_commit(t);
 }
 
@@ -167,22 +190,23 @@ void heap_tell_alloc(void *p, size_t size, const struct stackwalk_call *call)
     heap_local.last_left = heap_local.left;
     heap_local.so_far.blocks++;
     heap_local.so_far.bytes += size;
-    uint32_t node = stackwalk(t, call);
+    struct told_block b = {p, size, stackwalk(t, call),
+                           heap_local.held && *heap_local.held ? HEAP_KIND_LOCKED : 0};
     bool alone = heap_owner_alloc(p);
     heap_tell_scope(t);
     if (size >= (1u << HEAP_SIZE_BITS) || (uintptr_t)p & 7) {
-        write_large(t, node, p, size);
+        write_large(t, &b);
         return;
     }
     uint64_t word = (uintptr_t)p >> 3 << HEAP_SIZE_BITS | size, now = stamp(t, alone);
-    if (now == t->last_ticks)
-        write_same(t, node, word);
-    else
-        write_small(t, now, node, word);
+    if (now != t->last_ticks)
+        write_small(t, &b, word, now);
+    else if (!heap_near_alloc(t, p, size, b.node | (uint64_t)b.locked << 32))
+        write_same(t, &b, word);
 }
 
 __attribute__((noinline)) static bool write_late(struct stackwalk_thread *t, uint64_t now,
-                                                 uint64_t word)
+                                                 uint64_t word, const void *p)
 {
     struct record *r = stackwalk_reserve(t, HEAP_FREE_LATE, 3);
     if (!r)
@@ -190,6 +214,7 @@ __attribute__((noinline)) static bool write_late(struct stackwalk_thread *t, uin
     r->own = 0;
     r->payload[0] = word;
     r->payload[1] = t->last_ticks = now;
+    heap_near_after(t, r, p, 0);
     stackwalk_commit(t);
     return true;
 }
@@ -205,14 +230,17 @@ bool heap_tell_free(void *p, uint64_t flags)
         flags = HEAP_FREE_TEMPORARY;
     uint64_t now = stamp(t, heap_owner_free(p)), delta = now - t->last_ticks;
     uint64_t word = (uintptr_t)p | flags << HEAP_FREE_SHIFT;
+    if (!delta && heap_near_free(t, p, flags))
+        return true;
     if (!LIKELY(delta <= UINT32_MAX))
-        return write_late(t, now, word);
+        return write_late(t, now, word, p);
     struct record *r = stackwalk_reserve(t, HEAP_FREE, 2);
     if (!r)
         return false;
     r->own = (uint32_t)delta;
     r->payload[0] = word;
     t->last_ticks = now;
+    heap_near_after(t, r, p, 0);
     stackwalk_commit(t);
     return true;
 }

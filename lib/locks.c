@@ -1,9 +1,10 @@
 /*
- * locks.c - stands in for mutexes and read-write locks: tries, then waits and tells of it.
+ * locks.c - stands in for mutexes and read-write locks: tries, then waits and reports it.
  *
  * Where trying says anything but "busy", waiting would have said the same: that a robust lock's
  * owner died, that a recursive lock is the caller's, that a lock makes no sense. An error-checking
- * mutex that the caller holds is busy when tried, and waiting refuses it at once: no wait is told.
+ * mutex that the caller holds is busy when tried, and waiting refuses it at once: no wait is
+ * reported.
  */
 #include "locks.h"
 
@@ -40,25 +41,42 @@ static void locks_take(const void *lock, unsigned kind, const struct stackwalk_c
     locks_hold(lock, kind);
 }
 
-/* After a wait that ended with RC. */
-static int locks_waited(const struct locks_wait *w, int rc, const void *lock,
-                        const struct stackwalk_call *call)
+/* Before a wait. The order is reported now: of two threads that wait for each other none comes
+ * back. */
+static void locks_wait_for(struct locks_wait *w, const void *lock, unsigned kind, int holder,
+                           const struct stackwalk_call *call)
 {
-    uint64_t now = has_waited(rc) ? locks_wait_end(w) : 0;
-    if (is_taken(rc)) {
-        locks_order(lock, w->kind, call);
+    locks_order(lock, kind, call);
+    locks_wait_begin(w, lock, kind, holder, call);
+}
+
+/* After a wait that ended with RC. */
+static int locks_waited(const struct locks_wait *w, int rc, const void *lock)
+{
+    uint64_t now = has_waited(rc) ? locks_wait_end(w) : (locks_wait_over(w), UINT64_C(0));
+    if (is_taken(rc))
         locks_hold_since(lock, w->kind, now);
-    }
     return rc;
 }
 
 /* --- mutexes --- */
 
+/* As glibc marks it. */
+enum { MUTEX_IS_SHARED = 128 };
+
+static void mutex_wait_begin(struct locks_wait *w, pthread_mutex_t *m,
+                             const struct stackwalk_call *call)
+{
+    locks_wait_for(w, m, LOCKS_MUTEX, m->__data.__owner, call);
+    if (m->__data.__kind & MUTEX_IS_SHARED)
+        locks_expect_no_release(m);
+}
+
 static int mutex_wait(pthread_mutex_t *m, const struct stackwalk_call *call)
 {
     struct locks_wait w;
-    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, call);
-    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_lock)(m), m, call);
+    mutex_wait_begin(&w, m, call);
+    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_lock)(m), m);
 }
 
 static NOINLINE int mutex_take(pthread_mutex_t *m, int rc)
@@ -95,8 +113,8 @@ LOCKS_API int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec 
     int rc = pthread_mutex_trylock(m);
     if (rc != EBUSY)
         return rc;
-    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, &STACKWALK_CALL);
-    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_timedlock)(m, until), m, &STACKWALK_CALL);
+    mutex_wait_begin(&w, m, &STACKWALK_CALL);
+    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_timedlock)(m, until), m);
 }
 
 /* A clock that makes no sense is refused before the lock is looked at. */
@@ -112,9 +130,8 @@ LOCKS_API int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
     int rc = is_clock(clock) ? pthread_mutex_trylock(m) : EBUSY;
     if (rc != EBUSY)
         return rc;
-    locks_wait_begin(&w, m, LOCKS_MUTEX, m->__data.__owner, &STACKWALK_CALL);
-    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_clocklock)(m, clock, until), m,
-                        &STACKWALK_CALL);
+    mutex_wait_begin(&w, m, &STACKWALK_CALL);
+    return locks_waited(&w, LOCKS_NEXT(pthread_mutex_clocklock)(m, clock, until), m);
 }
 
 /* A claimed lock was let go, or was not: RC. Its memory may be gone: only the address is used. */
@@ -194,8 +211,10 @@ static int rwlock_take(const struct rwlock_call *c, int rc, const struct stackwa
         locks_take(c->lock, c->kind, call);
     if (LIKELY(rc != EBUSY))
         return rc;
-    locks_wait_begin(&w, c->lock, c->kind, c->lock->__data.__cur_writer, call);
-    return locks_waited(&w, rwlock_pass(c), c->lock, call);
+    locks_wait_for(&w, c->lock, c->kind, c->lock->__data.__cur_writer, call);
+    if (c->lock->__data.__shared)
+        locks_expect_no_release(c->lock);
+    return locks_waited(&w, rwlock_pass(c), c->lock);
 }
 
 LOCKS_API int pthread_rwlock_rdlock(pthread_rwlock_t *l)

@@ -1,25 +1,25 @@
 /*
- * locks.h - the inside of the lock agent, a library that tells of every wait for a lock.
+ * locks.h - the inside of the lock agent, a library that reports every wait for a lock.
  *
  *     locks.c        stands in for mutexes and read-write locks
  *     locks_other.c  for condition variables, semaphores and barriers
- *     locks_tell.c   what is told, and what each thread holds
+ *     locks_tell.c   what is reported, and what each thread holds
  *
- * Every call is tried first in its form that does not wait. Where that succeeds nothing is told:
- * only the list of what this thread holds changes, which needs no shared memory. Else the stack is
- * walked before the call that waits, so that nobody else waits for the walk.
+ * Every call is tried first in its form that does not wait. Where that succeeds nothing is
+ * reported: only the list of what this thread holds changes, which needs no shared memory. Else the
+ * stack is walked before the call that waits, so that nobody else waits for the walk.
  *
  * A thread that begins to wait leaves the lock's address in a table. An unlock looks there: the
- * first of that lock takes the address away and tells its stack, after it has let go. So a lock
+ * first of that lock takes the address away and reports its stack, after it has let go. So a lock
  * costs its holder a stack for each wait, not for each unlock. The thread that holds a mutex is
  * known from the mutex itself.
  *
- * How long a lock was held is told along with that. Reading a clock for each lock would cost more
- * than the lock: it is read after a wait, which has the time anyway, and the next few times that a
- * lock is taken which somebody has waited for (locks_contended).
+ * How long a lock was held is reported along with that. Reading a clock for each lock would cost
+ * more than the lock: it is read after a wait, which has the time anyway, and the next few times
+ * that a lock is taken which somebody has waited for (locks_contended).
  *
- * The functions that a program calls have no frame where nothing is told: what tells is called in
- * their place (a tail call), so that its caller is the program.
+ * The functions that a program calls have no frame where nothing is reported: what reports is
+ * called in their place (a tail call), so that its caller is the program.
  *
  * Threads, stacks and rings are those of stackwalk.h, in a channel of our own. Nothing here
  * takes a lock, uses malloc or waits: what finds no room is counted. C11's mtx_lock(), and locks
@@ -51,7 +51,7 @@ void *locks_find(const char *name);
 /* --- waits --- */
 
 struct locks_wait {
-    struct stackwalk_thread *thread; /* NULL: it is not told */
+    struct stackwalk_thread *thread; /* NULL: it is not reported */
     uint64_t lock, start;
     uint32_t node, holder;
     unsigned kind;
@@ -60,8 +60,10 @@ struct locks_wait {
 /* KIND is one of LOCKS_*; HOLDER a thread id or 0. Errno stays as it was. */
 void locks_wait_begin(struct locks_wait *w, const void *lock, unsigned kind, int holder,
                       const struct stackwalk_call *call);
-/* Returns when it ended; 0 = it was not told. */
+/* Returns when it ended; 0 = it was not reported. */
 uint64_t locks_wait_end(const struct locks_wait *w);
+/* It was none: nothing is reported. False where nothing was begun. */
+bool locks_wait_over(const struct locks_wait *w);
 
 enum { LOCKS_TABLE_BITS = 12 };
 extern _Atomic uintptr_t locks_waited_for[1 << LOCKS_TABLE_BITS];
@@ -88,13 +90,22 @@ static inline bool locks_is_waited_for(const void *lock)
 }
 
 /*
- * Take it upon this thread to tell that it lets LOCK go, before it does: who gets the lock next may
- * run first and let go, too, and is not the one that was waited for. False where another does.
+ * Take it upon this thread to report that it lets LOCK go, before it does: who gets the lock next
+ * may run first and let go, too, and is not the one that was waited for. False where another does.
  */
 static inline bool locks_claim_release(const void *lock)
 {
     uintptr_t is = (uintptr_t)lock;
     return locks_is_waited_for(lock) && atomic_compare_exchange_strong(locks_slot(lock), &is, 0);
+}
+
+/*
+ * Nobody here will let LOCK go: it is shared with other processes, and who lets it go next in this
+ * one may be the very thread that waited.
+ */
+static inline void locks_expect_no_release(const void *lock)
+{
+    atomic_store_explicit(locks_slot(lock), 0, memory_order_relaxed);
 }
 
 /* It was not let go after all. */
@@ -112,7 +123,7 @@ struct locks_release {
 
 void locks_tell_release(const struct locks_release *r, const struct stackwalk_call *call);
 
-/* LOCK was made. So many are told. */
+/* LOCK was made. So many are reported. */
 enum { LOCKS_CREATED_MAX = 1 << 14 };
 void locks_tell_create(const void *lock, unsigned kind, const struct stackwalk_call *call);
 
@@ -126,15 +137,15 @@ struct locks_held {
     uint64_t since[LOCKS_HELD_MAX]; /* ticks; 0 = not known */
     struct locks_order {
         uint64_t held, taken;
-    } told[LOCKS_HELD_MAX]; /* by place: the last order that is known to be told */
+    } told[LOCKS_HELD_MAX]; /* by place: the last order that is known to be reported */
 };
 
 extern __thread struct locks_held locks_held;
 
-/* The lock on top was held when LOCK was taken: told the first time. */
+/* The lock on top was held when LOCK was taken: reported the first time. */
 void locks_tell_order(uint64_t lock, const struct stackwalk_call *call);
 
-/* Whether there is nothing to tell when LOCK is taken now. */
+/* Whether there is nothing to report when LOCK is taken now. */
 static inline bool locks_order_is_told(uint64_t lock)
 {
     uint32_t n = locks_held.n;

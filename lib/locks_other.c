@@ -1,8 +1,9 @@
 /*
  * locks_other.c - stands in for condition variables, semaphores and barriers.
  *
- * A condition variable and a barrier always wait, so every call is told. While a thread waits for a
- * condition it does not hold the mutex. A thread that is cancelled while it waits leaves no wait.
+ * A condition variable and a barrier always wait, so every call is reported. While a thread waits
+ * for a condition it does not hold the mutex. A thread that is cancelled while it waits leaves no
+ * wait.
  */
 #include "locks.h"
 
@@ -27,6 +28,8 @@ static int condition_end(const struct locks_wait *w, pthread_mutex_t *m, int rc)
 {
     if (rc == 0 || rc == ETIMEDOUT || rc == EOWNERDEAD)
         locks_wait_end(w);
+    else
+        locks_wait_over(w);
     locks_hold(m, LOCKS_MUTEX);
     return rc;
 }
@@ -92,6 +95,8 @@ static int semaphore_end(const struct locks_wait *w, int rc)
 {
     if (rc == 0 || errno == ETIMEDOUT || errno == EINTR)
         locks_wait_end(w);
+    else
+        locks_wait_over(w);
     return rc;
 }
 
@@ -137,7 +142,9 @@ LOCKS_API int pthread_barrier_wait(pthread_barrier_t *b)
     int rc = LOCKS_NEXT(pthread_barrier_wait)(b);
     if (rc == 0)
         locks_wait_end(&w);
-    else if (rc == PTHREAD_BARRIER_SERIAL_THREAD && w.thread && locks_claim_release(b))
+    else
+        locks_wait_over(&w);
+    if (rc == PTHREAD_BARRIER_SERIAL_THREAD && w.thread && locks_claim_release(b))
         locks_tell_release(&(struct locks_release){b, LOCKS_BARRIER, w.start, 0}, &STACKWALK_CALL);
     return rc;
 }

@@ -1,3 +1,4 @@
+#include "held.h"
 #include "locks.h"
 
 #include <dlfcn.h>
@@ -9,6 +10,13 @@ const struct stackwalk_task stackwalk_task = {.env = LOCKS_ENV, .bit = CHANNEL_L
 _Atomic uintptr_t locks_waited_for[1 << LOCKS_TABLE_BITS];
 _Atomic uint8_t locks_contended[1 << LOCKS_TABLE_BITS];
 __thread struct locks_held locks_held;
+
+held_count kelvin_locks_held;
+
+LOCKS_API const uint32_t *kelvin_locks_held(void)
+{
+    return &locks_held.n;
+}
 
 /* --- the functions behind --- */
 
@@ -42,7 +50,7 @@ void *locks_find(const char *name)
 
 /* --- records --- */
 
-/* The thread, if there is somebody to tell. */
+/* The thread, if there is somebody who listens. */
 static struct stackwalk_thread *listened_to(void)
 {
     struct stackwalk_thread *t = stackwalk_thread_get();
@@ -77,12 +85,26 @@ void locks_wait_begin(struct locks_wait *w, const void *lock, unsigned kind, int
     if (kind <= LOCKS_WRITE)
         atomic_store_explicit(locks_contended_slot(lock), LOCKS_MEASURED, memory_order_relaxed);
     w->node = stackwalk(w->thread, call);
+    _Atomic uint64_t *waiting = w->thread->writer.ring->waiting;
+    uint64_t where = (uint64_t)w->holder << 32 | w->node;
+    atomic_store_explicit(&waiting[LOCKS_WAITING_LOCK], w->lock, memory_order_relaxed);
+    atomic_store_explicit(&waiting[LOCKS_WAITING_WHERE], where, memory_order_relaxed);
+    atomic_store_explicit(&waiting[LOCKS_WAITING_START], w->start, memory_order_release);
 }
 
 /* In the child of a fork the thread is wiped. */
-uint64_t locks_wait_end(const struct locks_wait *w)
+bool locks_wait_over(const struct locks_wait *w)
 {
     if (!w->thread || !w->thread->ready)
+        return false;
+    _Atomic uint64_t *waiting = w->thread->writer.ring->waiting;
+    atomic_store_explicit(&waiting[LOCKS_WAITING_START], 0, memory_order_relaxed);
+    return true;
+}
+
+uint64_t locks_wait_end(const struct locks_wait *w)
+{
+    if (!locks_wait_over(w))
         return 0;
     uint64_t now = stackwalk_ticks();
     struct record *r = locks_reserve(w->thread, LOCKS_WAIT, w->node, 5);
@@ -130,11 +152,11 @@ void locks_tell_create(const void *lock, unsigned kind, const struct stackwalk_c
 
 /* --- what this thread holds --- */
 
-/* Orders that were told; an address that is used again counts as the lock before. */
+/* Orders that were reported; an address that is used again counts as the lock before. */
 enum { ORDER_BITS = 14, ORDER_TRIES = 8 };
 static _Atomic uint64_t orders[1 << ORDER_BITS];
 
-/* True the first time. Where there is no room left, nothing more is told. */
+/* True the first time. Where there is no room left, nothing more is reported. */
 static bool order_is_new(uint64_t held, uint64_t taken)
 {
     uint64_t key = (held * UINT64_C(0x9e3779b97f4a7c15) ^ taken) * UINT64_C(0xbf58476d1ce4e5b9) | 1;
@@ -204,7 +226,7 @@ LOCKS_API void kelvin_lock_named(const void *lock, const char *name)
 
 /* --- life --- */
 
-/* What is mapped is told now: the first wait must not wait for the recorder. */
+/* What is mapped is reported now: the first wait must not wait for the recorder. */
 __attribute__((constructor)) static void locks_start(void)
 {
     stackwalk_thread_get();

@@ -168,7 +168,7 @@ static uint64_t *put_attr(uint64_t *to, const struct kelvin_attr *a, uint32_t ke
     return to + attr_words(a, bytes);
 }
 
-/* Texts may be gone when the scope ends, so they are told when it begins. */
+/* Texts may be gone when the scope ends, so they are reported when it begins. */
 bool scopes_tell_attrs(struct scopes_thread *t, const struct kelvin_scope *s, int n,
                        const struct kelvin_attr *attrs)
 {

@@ -14,8 +14,8 @@
  *
  * Scopes that lie below the stack pointer when another begins were left by longjmp and are dropped;
  * so is what is inside a scope that ends. Memory of threads is wiped by the kernel when a process
- * forks: a child takes a ring of its own. Texts of attributes are told when a scope begins, as they
- * may be gone at its end.
+ * forks: a child takes a ring of its own. Texts of attributes are reported when a scope begins, as
+ * they may be gone at its end.
  */
 #pragma once
 #define KELVIN_OFF /* the library itself has no scopes */
@@ -73,7 +73,7 @@ struct scopes_thread {
 extern __thread struct scopes_thread *scopes_mine;
 extern bool scopes_has_ticks;
 
-/* From 1 on; changes when there are other rings. Scopes that began before then are not told. */
+/* From 1 on; changes when there are other rings. Scopes that began before then are not reported. */
 extern uint32_t scopes_epoch;
 
 extern const struct kelvin_hooks scopes_hooks;
@@ -87,15 +87,15 @@ void scopes_main_over(void);
 /* Begin with this thread; NULL when there is no ring for it. */
 struct scopes_thread *scopes_thread_open(void);
 
-/* The path of NAME below PARENT, made if there is none; 0 = it could not be told: counted. */
+/* The path of NAME below PARENT, made if there is none; 0 = it could not be reported: counted. */
 uint32_t scopes_path_make(struct scopes_thread *t, uint32_t parent, uint64_t name,
                           const char *text);
 
-/* Attributes of a scope that is open, one call's or more. False: they could not be told. */
+/* Attributes of a scope that is open, one call's or more. False: they could not be reported. */
 bool scopes_tell_attrs(struct scopes_thread *t, const struct kelvin_scope *s, int n,
                        const struct kelvin_attr *attrs);
 
-/* Tell what was allocated in the scope at DEPTH, before its span. */
+/* Report what was allocated in the scope at DEPTH, before its span. */
 void scopes_tell_heap(struct scopes_thread *t, uint32_t depth);
 
 /* Of scopes_trace.c: see kelvin_hooks. */

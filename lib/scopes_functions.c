@@ -3,9 +3,10 @@
  * call us at its beginning and its end.
  *
  * The library is preloaded for that, and stands in for the C library's functions of these names,
- * which do nothing. Functions are told by their address; the recorder knows their names. Where only
- * some are asked for, KELVIN_FUNCTIONS has a list of them, as places in the program's file. What
- * took less than SCOPES_PARAM_LEAST is not told, and counts as time of the function around it.
+ * which do nothing. Functions are reported by their address; the recorder knows their names. Where
+ * only some are asked for, KELVIN_FUNCTIONS has a list of them, as places in the program's file.
+ * What took less than SCOPES_PARAM_LEAST is not reported, and counts as time of the function around
+ * it.
  *
  * An exception ends functions in order; what a longjmp leaves is dropped when one further out ends.
  */

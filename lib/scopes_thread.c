@@ -71,7 +71,8 @@ static struct scopes_thread *scopes_thread_map(void)
     return at;
 }
 
-/* What was told to other rings is not known in these. The ring before belongs to nobody then. */
+/* What was reported to other rings is not known in these. The ring before belongs to nobody then.
+ */
 static void scopes_thread_begin(struct scopes_thread *t, uint32_t epoch)
 {
     if (t->epoch) {
@@ -111,7 +112,7 @@ struct scopes_thread *scopes_thread_open(void)
 
 /* --- names --- */
 
-/* False when the ring is full: then the name is told another time, and what has it is lost. */
+/* False when the ring is full: then the name is reported another time, and what has it is lost. */
 static bool tell_path(struct scopes_thread *t, uint32_t path, uint32_t parent, const char *text)
 {
     size_t n = strnlen(text, SCOPES_NAME_MAX);

@@ -302,24 +302,14 @@ static inline struct stackwalk_seen *seen_of(struct stackwalk_thread *t,
     return &t->seen[hash >> (64 - STACKWALK_SEEN_BITS)];
 }
 
-static inline bool seen_is_call(const struct stackwalk_thread *t, const struct stackwalk_seen *s,
-                                const struct stackwalk_call *at)
-{
-    return s->pc == at->pc && s->sp == at->sp && s->generation == t->generation;
-}
-
-static inline bool seen_is_stack(const struct stackwalk_seen *s, const struct stackwalk_call *at)
-{
-    return s->n && (!s->needs_fp || s->fp == at->fp) && !changed_outside(s->link, s->n);
-}
-
 /* Keep the walk that is in t->frames, if the call has come before. */
 static void seen_keep(struct stackwalk_thread *t, struct stackwalk_seen *s,
                       const struct stackwalk_call *at, uint64_t caller)
 {
     const struct stackwalk_frames *f = &t->frames;
-    bool again = seen_is_call(t, s, at) && s->caller == caller;
+    bool again = stackwalk_seen_is_call(t, s, at) && s->caller == caller;
     s->n = 0;
+    s->next = s->next ? s->next : s;
     s->pc = at->pc;
     s->sp = at->sp;
     s->caller = caller;
@@ -330,7 +320,8 @@ static void seen_keep(struct stackwalk_thread *t, struct stackwalk_seen *s,
     s->node = f->of[f->n - 1].node;
     s->needs_fp = f->of[f->n - 1].needs_fp;
     memcpy(s->link, f->link, (f->n - 1) * sizeof *s->link);
-    s->n = f->n - 1;
+    for (s->n = f->n - 1; s->n % 4; s->n++)
+        s->link[s->n] = s->link[0];
 }
 
 /* --- all of it --- */
@@ -418,24 +409,25 @@ __attribute__((noinline)) static uint32_t walk_or_find(struct stackwalk_thread *
         return stackwalk_trie_add(stackwalk_process->root, STACKWALK_END_NO_SENSE);
     uint64_t caller = caller_of(t, at);
     struct stackwalk_seen *seen = seen_of(t, at, caller);
+    t->last_seen->next = seen;
     t->last_seen = seen;
-    if (seen_is_call(t, seen, at) && seen->caller == caller && seen_is_stack(seen, at))
+    if (stackwalk_seen_is_call(t, seen, at) && seen->caller == caller &&
+        stackwalk_seen_is_stack(seen, at))
         return seen->node;
     uint32_t node = walk_anew(t, at);
     seen_keep(t, seen, at, caller);
     return node;
 }
 
-/* What was seen in this generation lies on the stack that the thread has now. */
 uint32_t stackwalk(struct stackwalk_thread *t, const struct stackwalk_call *at)
 {
-    const struct stackwalk_seen *last = t->last_seen;
     if (t->walking)
         return stackwalk_trie_add(stackwalk_process->root, STACKWALK_END_HANDLER);
+    uint32_t node = stackwalk_expected(t, at);
+    if (node)
+        return node;
     t->walking = true;
-    bool is_last = LIKELY(seen_is_call(t, last, at) && t->modules == stackwalk_modules()) &&
-                   seen_is_stack(last, at);
-    uint32_t node = is_last ? last->node : walk_or_find(t, at);
+    node = walk_or_find(t, at);
     t->walking = false;
     return node;
 }

@@ -1,5 +1,5 @@
 /*
- * stackwalk.h - stacks of calls, walked inside of a program, and the rings that tell of them: what
+ * stackwalk.h - stacks of calls, walked inside of a program, and the rings that report them: what
  * the heap's agent (heap.h) and that of locks (locks.h) share. Each has a copy and a channel of its
  * own.
  *
@@ -15,7 +15,7 @@
  * soon as it reaches a frame of the thread's last walk, it compares the return addresses further
  * out with what lies in their slots, and stops.
  *
- * A program tells what it has mapped when it begins and when a walk meets code that it does not
+ * A program says what it has mapped when it begins and when a walk meets code that it does not
  * know (dlopen), and waits a bounded time for the rules. After dlclose it asks again.
  */
 #pragma once
@@ -85,8 +85,9 @@ struct stackwalk_frames {
  */
 struct stackwalk_seen {
     uint64_t pc, sp, fp, caller;  /* caller: the return address of the function that called us */
-    uint32_t generation, node, n; /* n: links; 0 = not filled */
+    uint32_t generation, node, n; /* n: links, in whole fours; 0 = not filled */
     bool needs_fp;
+    struct stackwalk_seen *next; /* what came after it the last time: the first to look at */
     struct stackwalk_link link[STACKWALK_SEEN_DEPTH]; /* of the callers, outermost first */
 };
 
@@ -130,7 +131,7 @@ enum stackwalk_state { STACKWALK_NEW, STACKWALK_BEGINNING, STACKWALK_ON, STACKWA
 
 extern struct stackwalk_process *stackwalk_process; /* NULL: no recorder was found */
 
-/* Thread of the caller, ready to write; NULL when there is nothing to tell. */
+/* Thread of the caller, ready to write; NULL when there is nothing to report. */
 static inline struct stackwalk_thread *stackwalk_thread_get(void);
 struct stackwalk_thread *stackwalk_thread_begin(void);
 void stackwalk_thread_end(struct stackwalk_thread *t);
@@ -174,6 +175,59 @@ static inline void stackwalk_commit(struct stackwalk_thread *t)
 
 /* --- stackwalk.c --- */
 
+extern _Atomic(struct stackwalk_modules *) stackwalk_newest;
+
+/* The newest; NULL while nothing is known. */
+static inline const struct stackwalk_modules *stackwalk_modules(void)
+{
+    return atomic_load_explicit(&stackwalk_newest, memory_order_acquire);
+}
+
+/* Whether N return addresses, in whole fours, lie where they lay. */
+static inline bool stackwalk_links_hold(const struct stackwalk_link *l, uint32_t n)
+{
+    const struct stackwalk_link *end = l + n;
+    for (; l != end; l += 4)
+        if ((*(const uint64_t *)l[0].slot ^ l[0].pc) | (*(const uint64_t *)l[1].slot ^ l[1].pc) |
+            (*(const uint64_t *)l[2].slot ^ l[2].pc) | (*(const uint64_t *)l[3].slot ^ l[3].pc))
+            return false;
+    return true;
+}
+
+static inline bool stackwalk_seen_is_call(const struct stackwalk_thread *t,
+                                          const struct stackwalk_seen *s,
+                                          const struct stackwalk_call *at)
+{
+    return s->pc == at->pc && s->sp == at->sp && s->generation == t->generation;
+}
+
+static inline bool stackwalk_seen_is_stack(const struct stackwalk_seen *s,
+                                           const struct stackwalk_call *at)
+{
+    return s->n && (!s->needs_fp || s->fp == at->fp) && stackwalk_links_hold(s->link, s->n);
+}
+
+/*
+ * The node of the stack of AT, if it is the one that followed that of the last walk the last time;
+ * else 0. What was seen in this generation lies on the stack that the thread has now.
+ */
+static inline uint32_t stackwalk_expected(struct stackwalk_thread *t,
+                                          const struct stackwalk_call *at)
+{
+    struct stackwalk_seen *s = t->last_seen->next;
+    uint32_t node = 0;
+    if (t->walking)
+        return 0;
+    t->walking = true;
+    if (LIKELY(stackwalk_seen_is_call(t, s, at) && t->modules == stackwalk_modules()) &&
+        LIKELY(stackwalk_seen_is_stack(s, at))) {
+        t->last_seen = s;
+        node = s->node;
+    }
+    t->walking = false;
+    return node;
+}
+
 /* Find the trie; false when there is none. */
 bool stackwalk_init(void);
 uint32_t stackwalk_trie_add(uint32_t parent, uint64_t pc);
@@ -198,17 +252,9 @@ struct stackwalk_modules {
 
 bool stackwalk_images_init(void);
 
-extern _Atomic(struct stackwalk_modules *) stackwalk_newest;
-
-/* The newest; NULL while nothing is known. */
-static inline const struct stackwalk_modules *stackwalk_modules(void)
-{
-    return atomic_load_explicit(&stackwalk_newest, memory_order_acquire);
-}
-
 const struct stackwalk_code *stackwalk_modules_find(const struct stackwalk_modules *m, uint64_t pc);
 
-/* Tell what is mapped, and wait a bounded time for the rules. KIND is START or MAPS. */
+/* Report what is mapped, and wait a bounded time for the rules. KIND is START or MAPS. */
 void stackwalk_announce(struct stackwalk_thread *t, enum stackwalk_record kind);
 
 /* PC is in no module: announce again, if it is time to. True when more is known now. */

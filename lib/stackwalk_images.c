@@ -2,7 +2,7 @@
  * stackwalk_images.c - the unwind rules of what this process has mapped, as the recorder prepared
  * them.
  *
- * A process tells what it has mapped when it begins, and again when a walk meets an address that is
+ * A process says what it has mapped when it begins, and again when a walk meets an address that is
  * in no module: a library came by dlopen. Each answer becomes a list of modules that never changes;
  * old lists stay where they are, because a thread may be looking at them.
  */

@@ -98,6 +98,7 @@ static struct stackwalk_thread *thread_open(void)
     }
     t->walking = false;
     t->last_seen = t->seen;
+    t->last_seen->next = t->seen;
     t->last_ticks = 0;
     atomic_fetch_add(&stackwalk_process->n_threads, 1);
     t->ready = true;

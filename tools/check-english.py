@@ -2,7 +2,7 @@
 """Words that nobody should have to read twice, in texts of the program, in what describes it and in comments.
 
 Looks at string literals of src/ and lib/ (adjacent ones are one text), at README.md, CHANGES and doc/*.md, and for fewer words at
-comments. Prints FILE:LINE, the words and what to write instead; exit code 1 if there are any.
+comments (for a few more with --comments). Prints FILE:LINE, the words and what to write instead; exit code 1 if there are any.
 """
 import glob
 import re
@@ -28,6 +28,12 @@ COMMENT_WORDS = [
     (r"\bheeds?\b", "respects"),
     (r"\boverrul", "override"),
     (r"\b([Oo]ne|[Rr]uns?|[Vv]alues?|[Ss]amples?|[Bb]ytes|[Rr]ows) a (line|side|run|second|sample|block|row|chunk)\b", "per"),
+]
+# The same, with --comments only: people write these without thinking, and a wrong word in a comment must not stop a build.
+COMMENT_HABITS = [
+    (r"(?<!unless )(?<!is )\b[Tt]old\b(?! (apart|otherwise|from|about)\b)|\bis told\b(?! (apart|from|to)\b)", "reported, shown, given"),
+    (r"(?<!cannot )(?<!can )(?<!could )\b[Tt]ells?\b(?! .{0,40}\b(apart|from|about|whether|which)\b)", "say, show, report"),
+    (r"(^/\*|\.) Whoever\b", "name the subject"),
 ]
 LITERAL = r'"(?:[^"\\\n]|\\.)*"'
 TEXT = re.compile(LITERAL + r"(?:\s*" + LITERAL + r")*")
@@ -84,7 +90,8 @@ def main():
     code = [p for pattern in ("src/**/*.[ch]", "lib/**/*.[ch]") for p in glob.glob(pattern, recursive=True)]
     pages = glob.glob("doc/*.md") + ["README.md", "CHANGES"]
     found = sum(find_words(path, texts_of(path), WORDS) for path in sorted(code) + pages)
-    found += sum(find_words(path, comments_of_code(read(path)), COMMENT_WORDS) for path in sorted(code + glob.glob("include/*.h")))
+    words = COMMENT_WORDS + (COMMENT_HABITS if "--comments" in sys.argv[1:] else [])
+    found += sum(find_words(path, comments_of_code(read(path)), words) for path in sorted(code + glob.glob("include/*.h")))
     return 1 if found else 0
 
 

@@ -135,10 +135,10 @@ mount_all() {
     [ -z "$cache" ] || mount --bind "$cache/debs" "$root/var/cache/apt/archives"
 }
 
-# Only what a login would have, and proxies.
+# Only what a login would have, proxies, and how strict the compiler is to be.
 in_root() { # COMMAND
     local name pass=()
-    for name in http_proxy https_proxy ftp_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY npm_config_registry FUZZ_SECONDS; do
+    for name in http_proxy https_proxy ftp_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY npm_config_registry FUZZ_SECONDS WERROR; do
         [ -z "${!name:-}" ] || pass+=("$name=${!name}")
     done
     env -i "${pass[@]}" HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 TERM=dumb \

@@ -15,10 +15,12 @@ declare -A groups=(
         libelf-dev libdw-dev liblzma-dev libbz2-dev libiberty-dev libcapstone-dev libsqlite3-dev libinih-dev"
     # The page of `kelvin view`: a part of the program compiled to WebAssembly. Without it the rest works.
     [page]="clang=clang lld-$(clang_major) wasi-libc libclang-rt-$(clang_major)-dev-wasm32"
-    # `make check`. clang makes the sanitized build and the fuzzers; with libc6-dbg the C library has names.
-    [test]="libcmocka-dev libjansson-dev bats=bats clang=clang libclang-rt-$(clang_major)-dev g++=g++
+    # `make check`. With libc6-dbg the C library has names.
+    [test]="libcmocka-dev libjansson-dev bats=bats clang=clang g++=g++
         binutils=readelf libc6-dbg python3=python3 jq=jq libxml2-utils=xmllint pkgconf=pkg-config
         groff-base=groff zstd=zstd gzip=gzip xz-utils=xz bzip2=bzip2 procps=pgrep"
+    # The build with sanitizers, and the fuzzers.
+    [sanitize]="clang=clang libclang-rt-$(clang_major)-dev"
     # `make check-all`: tools that a few tests use. Without them those are skipped, each with its reason.
     [more]="chromium=chromium nodejs=node golang-go=go rustc=rustc valgrind=valgrind linux-perf=perf
         gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross lld=ld.lld mold=mold zsh=zsh fish=fish

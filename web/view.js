@@ -1,7 +1,7 @@
 // The page: one selection that every pane follows, kept in the address.
 import { el, button, share, time, bytes, count, quoted, exactly, copy, toast } from './view_text.js';
 import { Link } from './view_core.js';
-import { onTheme } from './view_charts.js';
+import { onTheme, warmUp } from './view_charts.js';
 import { Lanes } from './view_lanes.js';
 import { FlamePane } from './view_flame.js';
 import { TablePane } from './view_table.js';
@@ -11,6 +11,7 @@ import { InsightsPane, HeapPane, LocksPane, ScopesPane, WaitsPane } from './view
 import { ComparePane } from './view_compare.js';
 import { AboutPane, showKeys } from './view_about.js';
 
+const LARGEST = 2 ** 29; // of a file that is dropped: more cannot be unpacked in the memory of a page
 const LISTS = ['thread', 'process', 'where', 'scope', 'focus', 'ignore', 'hide', 'collapse-module', 'collapse-recursion'];
 const TEXTS = ['tab', 'event', 'value', 'time', 'other', 'subtree', 'order', 'by', 'sort', 'filter', 'fn', 'search', 'each'];
 const DEFAULTS = {tab: '', event: null, value: null, time: null, other: null, subtree: null, merge: false, order: 'heavy', inverted: false, flames: false, zoom: [], by: 'function', sort: 'self', filter: '', fn: '', search: '', each: 'function', file: 0};
@@ -23,10 +24,10 @@ const TABS = [
     ['callers', 'Callers', CallersPane, () => true],
     ['source', 'Source', SourcePane, a => a.hasCode()],
     ['insights', 'Insights', InsightsPane, () => true],
-    ['heap', 'Heap', HeapPane, a => a.about.panes.heap],
-    ['locks', 'Locks', LocksPane, a => a.about.panes.locks],
-    ['scopes', 'Scopes', ScopesPane, a => a.about.panes.scopes],
-    ['waits', 'Waits', WaitsPane, a => a.about.panes.waits],
+    ['heap', 'Heap', HeapPane, a => a.has('heap')],
+    ['locks', 'Locks', LocksPane, a => a.has('locks')],
+    ['scopes', 'Scopes', ScopesPane, a => a.has('scopes')],
+    ['waits', 'Waits', WaitsPane, a => a.has('waits')],
     ['about', 'About', AboutPane, () => true],
 ];
 
@@ -66,6 +67,7 @@ class App {
         this.panes = {};
     }
     hasCode() { return (this.codes || '')[this.state.file] === '1'; }
+    has(pane) { return this.about ? this.about.panes[pane] : this.state.tab === pane; }
     ask(channel, question) { return this.link.ask(channel, question); }
     // What is selected, as a question: without time and threads for the lanes, which show all.
     base() {
@@ -182,7 +184,7 @@ class App {
         this.root.replaceChildren(
             el('header.head', null, el('span.mark', null, 'Kelvin'), this.subject, this.whichFile, this.values,
                 button('Copy command', 'The same in a terminal (y)', () => this.copyCommand()), ...(location.protocol === 'blob:' ? [] : [button('Copy link', 'This address (l)', () => copy(location.href, 'Link'), {class: 'wide'})]), button('?', 'Keys', showKeys)),
-            this.warnings, this.crumbs, this.lanes.box,
+            this.warnings, this.crumbs, this.lanes.box, this.lanes.grip,
             el('div.tabs', null, this.tabList, el('span.gap'), this.found, this.search), el('div.tools', {hidden: true}, this.chosenBar), this.main, this.status);
         this.tabs = {};
         document.addEventListener('keydown', e => this.key(e));
@@ -192,9 +194,13 @@ class App {
         this.root.addEventListener('drop', e => this.drop(e));
         onTheme(() => this.update());
     }
+    paneOf(tab) {
+        const [, , Pane] = TABS.find(([id]) => id === tab);
+        return this.panes[tab] = this.panes[tab] || new Pane(this);
+    }
     showTabs() {
         const tab = this.tab(), open = TABS.filter(([, , , has]) => has(this));
-        this.tabList.replaceChildren(...open.map(([id, text], i) => el('button', {type: 'button', role: 'tab', id: 'tab-' + id, 'aria-selected': id === tab, tabindex: id === tab ? 0 : -1, title: i < 9 ? `${text} (${i + 1})` : text,
+        this.tabList.replaceChildren(...open.map(([id, text], i) => el('button', {type: 'button', role: 'tab', id: 'tab-' + id, 'aria-selected': id === tab, tabindex: id === tab ? 0 : -1, title: i < 10 ? `${text} (${(i + 1) % 10})` : text,
             onclick: () => this.change({tab: id}), onkeydown: e => {
                 const to = {ArrowLeft: i - 1, ArrowRight: i + 1}[e.key];
                 if (to === undefined || !open[to]) return;
@@ -237,7 +243,13 @@ class App {
         if (text) element.append(message = el('p.message', {role: 'alert'}, text));
     }
     async update() {
-        const about = await this.ask('about', {...this.selection(), ask: 'about'});
+        // Questions are under way together: the worker goes on while an answer is shown. Answers come in order.
+        const asked = this.ask('about', {...this.selection(), ask: 'about'}), tab = this.tab();
+        const early = TABS.find(([id]) => id === tab)[2].early && this.paneOf(tab).update();
+        const lanesKey = JSON.stringify([this.base(), this.state.focus, this.state.ignore, this.state.scope, this.state.where, this.state.subtree]);
+        const lanes = lanesKey === this.lanesKey ? null : this.lanes.ask();
+        this.lanesKey = lanesKey;
+        const about = await asked;
         if (!about) return;
         if (about.error) {
             if (!this.about) return this.withoutLink(about.error);
@@ -259,19 +271,11 @@ class App {
         this.showCrumbs();
         if (document.activeElement !== this.search) this.search.value = this.state.search;
         this.showFound();
-        const tab = this.tab(), [, , Pane] = TABS.find(([id]) => id === tab);
-        if (!this.panes[tab]) this.panes[tab] = new Pane(this);
-        const pane = this.panes[tab];
+        if (this.tab() !== tab) return this.update(); // a link to a pane that this recording does not have
+        const pane = this.paneOf(tab);
         if (this.main.firstChild !== pane.element) this.main.replaceChildren(pane.element);
-        const lanesKey = JSON.stringify([this.base(), this.state.focus, this.state.ignore, this.state.scope, this.state.where, this.state.subtree]);
-        const shown = pane.update();
-        if (lanesKey !== this.lanesKey) {
-            this.lanesKey = lanesKey;
-            await Promise.all([shown, this.lanes.ask()]);
-        } else {
-            await shown;
-            this.lanes.draw();
-        }
+        await Promise.all([early || pane.update(), lanes]);
+        if (!lanes) this.lanes.draw();
         performance.mark('picture');
         if (pane.finish) await pane.finish();
         performance.mark('settled');
@@ -279,6 +283,7 @@ class App {
     }
     // A link may ask for what is not in this recording. Say so, and show all of it.
     async withoutLink(why) {
+        await this.link.loaded;
         if (write(this.state) === write(read(''))) throw new Error(why);
         toast(`The link asks for what this recording does not have: ${why}. All of it is shown.`, 15000);
         this.state = {...read(''), tab: this.state.tab};
@@ -337,7 +342,8 @@ class App {
         else if (tab === 'functions') words.push('report', file, '--by', s.by, ...selected);
         else if (tab === 'callers') words.push('report', file, ...(this.panes.callers && this.panes.callers.input.value ? ['--callers', this.panes.callers.input.value] : []), ...selected);
         else if (tab === 'source') words.push('annotate', file, this.panes.source ? this.panes.source.input.value : s.fn, ...selected);
-        else if (tab === 'heap' || tab === 'locks') words.push(tab, file);
+        else if (tab === 'heap') words.push('heap', file, ...(s.time ? ['--time', s.time] : []));
+        else if (tab === 'locks') words.push('locks', file);
         else if (tab === 'scopes') words.push('scopes', file, ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
         else if (tab === 'waits') words.push('report', file, '--waits', ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
         else if (tab === 'about') words.push('info', file);
@@ -371,9 +377,12 @@ class App {
     key(e) {
         if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
         const open = TABS.filter(([, , , has]) => has(this)), name = this.chosen;
+        const step = by => { const at = open.findIndex(([id]) => id === this.tab()) + by; if (open[at]) this.change({tab: open[at][0]}); };
         const act = {
             '/': () => { this.search.focus(); this.search.select(); },
             '?': showKeys,
+            '[': () => step(-1),
+            ']': () => step(1),
             Escape: () => this.change({search: '', zoom: []}),
             f: () => name && this.add('focus', name),
             i: () => name && this.add('ignore', name),
@@ -392,7 +401,7 @@ class App {
             y: () => this.copyCommand(),
             l: () => copy(location.href, 'Link'),
             Backspace: () => { const last = this.crumbs.querySelectorAll('.crumb button'); if (last.length) last[last.length - 1].click(); },
-        }[e.key] || (/^[1-9]$/.test(e.key) && open[e.key - 1] && (() => this.change({tab: open[e.key - 1][0]})));
+        }[e.key] || (/^[0-9]$/.test(e.key) && open[(+e.key + 9) % 10] && (() => this.change({tab: open[(+e.key + 9) % 10][0]})));
         const pane = this.panes[this.tab()];
         if (!act) {
             if (e.target === document.body && pane) (pane.flame && this.tab() === 'flame' ? pane.flame : pane).key?.(e);
@@ -406,8 +415,12 @@ class App {
         this.root.classList.remove('drop');
         const file = e.dataTransfer.files[0];
         if (!file) return;
+        if (file.size > LARGEST) {
+            toast(`${file.name} has ${bytes(file.size)}: a page holds recordings of up to ${bytes(LARGEST)}. 'kelvin report' and 'kelvin flame' read larger ones.`, 12000);
+            return;
+        }
         try {
-            await this.link.load(0, await file.arrayBuffer());
+            await this.link.open(0, file);
         } catch (problem) {
             toast(`${file.name}: ${problem.message}. Recordings (.kelvin) can be dropped here; 'kelvin view FILE' opens other formats.`, 12000);
             return;
@@ -425,9 +438,12 @@ class App {
         // What the command line selected stands in the address, so that undo comes back to it.
         if (!location.hash && document.body.dataset.start) history.replaceState({step: 0}, '', '#' + write(this.state));
         this.build();
-        await this.link.start(this.files);
-        this.palette = await this.ask('palette', {ask: 'palette'});
-        await this.update();
+        this.link.start(this.files, warmUp);
+        await Promise.race([this.link.sent, this.link.loaded]);
+        const palette = this.ask('palette', {ask: 'palette'}).then(answer => { this.palette = answer; }), shown = Promise.all([palette, this.update()]);
+        shown.catch(() => null); // a file that cannot be read is the reason, not what was asked about it
+        await this.link.loaded;
+        await shown;
     }
 }
 

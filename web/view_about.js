@@ -1,6 +1,9 @@
 // What this recording is: kind, loss, quality, host, provenance; and the sheet of keys.
 import { el, button, share, time, count } from './view_text.js';
 
+// The column that counts samples; null where the input has none.
+const samplesOf = stream => { const column = stream.values.find(v => v.role === 'samples'); return column ? count(column.total) : null; };
+
 export class AboutPane {
     constructor(app) {
         this.app = app;
@@ -13,17 +16,17 @@ export class AboutPane {
         const known = v => v === null || v === undefined ? 'not known' : v;
         this.body.replaceChildren(
             el('h2', null, 'How this was obtained'), el('p', null, a.caption),
-            ...i.streams.flatMap(s => [el('h2', null, 'Event: ' + (s.event || 'samples')), list([['kind', known(s.kind)], ['rows', count(s.rows)], ['samples', known(s.samples)], ['lost', known(s.lost)],
+            ...i.streams.flatMap(s => [el('h2', null, 'Event: ' + (s.event || 'samples')), list([['kind', known(s.kind)], ['rows', count(s.rows)], ['samples', samplesOf(s)], ['lost', known(s.lost)],
                 ['rate', s.rate_hz ? s.rate_hz + ' Hz' + (s.rate_achieved_hz ? `, achieved ${Math.round(s.rate_achieved_hz)}` : '') : 'not known'], ['throttled', s.throttled], ['unfinished stacks', known(s.unfinished)],
                 ['times', s.times ? 'yes' : 'no'], ['values', s.values.map(v => `${v.name} (${v.unit || v.dimension})`).join(', ')]])]),
-            el('h2', null, 'Quality'), list([['samples', known(q.samples)], ['distinct stacks', count(q.distinct_stacks)], ['depth', `${q.mean_depth.toFixed(1)} on average, ${q.max_depth} at most`],
+            el('h2', null, 'Quality'), list([['samples', known(q.samples === null ? null : count(q.samples))], ['distinct stacks', count(q.distinct_stacks)], ['depth', `${q.mean_depth.toFixed(1)} on average, ${q.max_depth} at most`],
                 ['frames without a name', share(q.unnamed_share)], ['samples without a stack', share(q.empty_share)], ['span', q.span_ns ? time(q.span_ns) : ''], ['sampled', q.sampled_share < 1 ? share(q.sampled_share) + ' of the CPU time' : '']]),
             el('h2', null, 'Provenance'), list(Object.entries(i.meta)));
     }
 }
 
 const KEYS = [
-    ['1 … 9', 'tabs in their order'], ['/', 'search; Enter keeps it, Escape ends it'], ['↑ ↓ ← →', 'walk frames, rows and trees'], ['Enter', 'zoom to the frame; callers of the row'], ['Escape', 'zoom out, end the search'],
+    ['1 … 9  0', 'the first ten tabs'], ['[  ]', 'the tab before and the next'], ['/', 'search; Enter keeps it, Escape ends it'], ['↑ ↓ ← →', 'walk frames, rows and trees'], ['Enter', 'zoom to the frame; callers of the row'], ['Escape', 'zoom out, end the search'],
     ['f', 'focus: only stacks with the chosen function'], ['i', 'ignore: no stacks with it'], ['h', 'hide: leave it out, its time goes to its callers'], ['s', 'subtree: only what is called from the chosen frame'], ['e', 'collapse its recursion'], ['o', 'collapse its module into one frame'], ['m', 'merge direct recursion of all functions'], ['c', 'callers and callees of it'], ['d', 'its source and instructions'], ['k', 'copy its call stack'], ['t', 'turn the tree: callers first'],
     ['Backspace', 'take the last crumb away'], ['r', 'select everything again'], ['z  Shift z', 'undo and redo; the browser\'s Back and Forward do the same'], ['y', 'copy as command'], ['l', 'copy the link'],
     ['+ − ← →', 'in the timeline: zoom and move'], ['Shift ← →', 'in the timeline: make a range, move its end'], ['Shift drag', 'in the timeline: a second range, to compare'], ['?', 'this sheet'],

@@ -1,5 +1,5 @@
 // What the drawings share: sharp canvases, the theme's colours, the card at the pointer.
-import { el } from './view_text.js';
+import { el, seen } from './view_text.js';
 
 const dark = matchMedia('(prefers-color-scheme: dark)'), colours = new Map();
 let night = dark.matches;
@@ -44,6 +44,16 @@ export function paper(canvas, width, height) {
     return c;
 }
 
+// The first letter of each font takes a browser longest. Nothing is drawn yet: that may wait for what draws to come up.
+export function warmUp() {
+    const c = el('canvas').getContext('2d');
+    for (const font of [fontOf(11), fontOf(12), 'italic ' + fontOf(12), fontOf(12, 600)]) {
+        useFont(c, font);
+        const advance = advancesOf(c);
+        for (let code = 33; code < 127; code++) advance(String.fromCharCode(code));
+    }
+}
+
 // Widths of characters, by font: to measure each text anew takes longer than to draw it.
 const advances = new Map();
 function advancesOf(c) {
@@ -60,6 +70,7 @@ function advancesOf(c) {
 // TEXT cut to WIDTH pixels; '' where not even two letters fit.
 export function fit(c, text, width) {
     if (width < 14) return '';
+    text = seen(text);
     const advance = advancesOf(c), dots = advance('…');
     let at = 0, used = 0, cut = 0;
     for (const ch of text) {
@@ -78,6 +89,12 @@ export function steps(from, to, n) {
     const marks = [];
     for (let x = Math.ceil(from / step) * step; x <= to && marks.length < 100; x += step) marks.push(x);
     return {step, marks};
+}
+
+// A mark of such an axis in seconds, which goes to END.
+export function momentText(s, step, end) {
+    const [scale, unit] = end > 1 && step >= 1e-4 ? [1, 's'] : step < 1e-6 ? [1e9, 'ns'] : step < 1e-3 ? [1e6, 'µs'] : [1e3, 'ms'];
+    return s === 0 ? '0' : +(s * scale).toFixed(4) + ' ' + unit;
 }
 
 // The card at the pointer: a title and pairs of words.

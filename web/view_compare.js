@@ -15,6 +15,9 @@ function cost(entry, v) {
     return v.cost >= 3 ? 'x' + +v.cost.toPrecision(3) : (v.cost >= 1 ? '+' : '') + (100 * (v.cost - 1)).toFixed(1) + '%';
 }
 
+// What is proven is the cost: a share may grow while its cost falls, where the rest fell more.
+const grew = v => v.proven && v.cost !== null ? v.cost > 1 : v.difference > 0;
+const moved = v => v.before_cost !== null && v.after_cost !== null ? Math.abs(v.after_cost - v.before_cost) : Math.abs(v.difference || 0);
 const changed = v => v === null ? 'any' : v >= 1 ? 'x' + (1 + v).toFixed(2) : (v >= 0 ? '+' : '') + (100 * v).toFixed(1) + '%';
 const chance = p => p === null ? '' : p < 0.0001 ? '<0.0001' : p.toFixed(4);
 const compareCells = texts => texts.map(([text, kind]) => el('td.' + (kind || 'r'), null, text));
@@ -63,7 +66,10 @@ export class ComparePane {
         const question = {...this.app.selection(), ask: 'compare', by: s.each, force: this.force};
         this.each.value = s.each;
         if (s.other) question.other_time = s.other;
-        else delete question.file;
+        else {
+            delete question.file;
+            if (document.body.dataset.arguments === 'same') question.same_arguments = true;
+        }
         const key = JSON.stringify(question);
         if (key === this.asked) return;
         const answer = await this.app.ask('compare', question);
@@ -92,10 +98,11 @@ export class ComparePane {
         this.list();
         if (this.as === 'flame') this.draw();
     }
-    columns(names) { this.head.replaceChildren(...names.map(([text, kind]) => el(kind === 'r' || !kind ? 'th.r' : 'th', null, text))); }
-    // What a place cost, in its unit; a share where that is not known.
+    columns(names) { this.head.replaceChildren(...names.map(([text, kind]) => el(!kind ? 'th.r' : kind.startsWith('r') ? 'th.' + kind : 'th', null, text))); }
+    // What a function or place cost, in its unit; a share where that is not known.
     cost(v, side) {
         const cost = v[side + '_cost'], unit = this.answer.unit;
+        if (cost !== null && this.answer.each !== 'place' && this.diff.scale === 'seconds') return time(cost * 1e9);
         if (this.answer.each !== 'place' || cost === null) return share(v[side]);
         return unit === 'bytes' ? bytes(cost) : unit === 'nanoseconds' ? time(cost) : count(cost);
     }
@@ -103,19 +110,25 @@ export class ComparePane {
         const text = row => [...row.cells].map(c => c.textContent).join('\t');
         this.app.copy([this.head, ...this.rows.children].map(text).join('\n'), 'Table');
     }
+    // A page leaves arguments out; whether they differ was looked at when it was made.
+    careful() {
+        const {diff, arguments_hidden: hidden} = this.answer, known = document.body.dataset.arguments;
+        const words = diff && diff.arguments || (hidden && known === 'differ' ? 'the arguments differ' : hidden && !known ? 'the arguments are left out here, so whether they differ is not known' : '');
+        return words ? [el('p.up', null, `Careful: ${words}. The sides may have done different work.`)] : [];
+    }
     showVerdict() {
         if (this.scopes) return this.showScopes();
         const d = this.diff, words = {improved: 'Improved', regressed: 'Regressed', unchanged: 'Unchanged', inconclusive: 'Inconclusive'};
         const tone = {improved: 'down', regressed: 'up'}[d.verdict];
-        this.top.replaceChildren(el('p.verdict', null, el(tone ? 'b.' + tone : 'b', null, words[d.verdict] || d.verdict), ': ', d.why), el('p', null, d.basis + (d.basis.endsWith('.') ? '' : '.')),
-            ...(d.forced ? [el('p.up', null, 'Compared anyway, although: ' + d.forced)] : []));
+        this.top.replaceChildren(el('p.verdict', null, el(tone ? 'b.' + tone : 'b', null, words[d.verdict] || d.verdict), ': ', d.why), el('p', null, d.basis[0].toUpperCase() + d.basis.slice(1) + (d.basis.endsWith('.') ? '' : '.')),
+            ...(d.forced ? [el('p.up', null, 'Compared anyway, although: ' + d.forced)] : []), ...this.careful());
     }
     showScopes() {
         const all = this.scopes.scopes.flatMap(s => ['p50', 'p90', 'p99'].map(k => s[k])).filter(c => c.p !== null), n = word => all.filter(c => c.verdict === word).length;
         const slower = n('slower'), faster = n('faster'), same = n('same'), word = !all.length ? 'No verdict' : slower && faster ? 'Slower and faster' : slower ? 'Slower' : faster ? 'Faster' : 'No change proven';
         this.top.replaceChildren(el('p.verdict', null, el(slower ? 'b.up' : faster ? 'b.down' : 'b', null, word), ': ', all.length ? `of ${all.length} percentiles ${slower} slower, ${faster} faster, ${same} the same, ${all.length - slower - faster - same} not proven.` : 'no scope has enough spans on both sides.'),
             el('p', null, `One run per side: intervals cover chance within a run, not run-to-run variation. A change counts as proven beyond a factor of ${(1 + this.scopes.band).toFixed(2)}, with p at most 0.01.`),
-            ...(this.scopes.lost ? [el('p.up', null, `${count(this.scopes.lost)} records were lost: percentiles describe the spans that were kept.`)] : []));
+            ...(this.scopes.lost ? [el('p.up', null, `${count(this.scopes.lost)} records were lost: percentiles describe the spans that were kept.`)] : []), ...this.careful());
     }
     listScopes() {
         this.columns([['before'], ['after'], ['change'], ['95% interval'], ['p'], ['verdict', 's'], ['percentile', 's'], ['scope', 'n']]);
@@ -129,16 +142,15 @@ export class ComparePane {
     }
     list() {
         if (this.scopes) return this.listScopes();
-        this.columns([['before'], ['after'], ['change (points)'], ['95% interval'], ['cost'], ['p'], ['', 's'], [this.answer.each, 'n']]);
+        this.columns([['change'], ['95% interval', 'r.mid'], ['before'], ['after'], ['points', 'r.mid'], ['p', 'r.mid'], ['', 's'], [this.answer.each, 'n']]);
         for (const k of ['self', 'total']) this.buttons[k].setAttribute('aria-pressed', this.by === k);
         this.buttons.only.setAttribute('aria-pressed', this.only);
-        const size = f => Math.abs(f[this.by].difference || 0);
+        const size = f => moved(f[this.by]);
         const list = this.diff.functions.filter(f => !this.only || f[this.by].proven).sort((a, b) => (b[this.by].proven - a[this.by].proven) || size(b) - size(a)).slice(0, 300);
         this.rows.replaceChildren(...list.map(f => {
-            const v = f[this.by], tone = v.proven ? (v.difference > 0 ? 'up' : 'down') : '';
-            return el(v.proven ? 'tr' : 'tr.grey', {title: f.name}, el('td.r', null, this.cost(v, 'before')), el('td.r', null, this.cost(v, 'after')), el(tone ? 'td.r.' + tone : 'td.r', null, points(v.difference)),
-                el('td.r', null, v.low === null ? '' : `${points(v.low)} to ${points(v.high)}`), el(tone ? 'td.r.' + tone : 'td.r', null, cost(f, v)), el('td.r', null, chance(v.p_adjusted)),
-                el('td.s', null, f.not_compared ? 'not compared' : v.proven ? 'proven' : ''), el('td.n', null, f.name + (f.possibly_renamed ? ` (renamed? ${f.possibly_renamed})` : '')));
+            const v = f[this.by], tone = v.proven ? (grew(v) ? 'up' : 'down') : '';
+            return el(v.proven ? 'tr' : 'tr.grey', {title: f.name}, ...compareCells([[cost(f, v), tone ? 'r.' + tone : 'r'], [v.cost_low === null || v.cost_high === null ? '-' : `${changed(v.cost_low - 1)} to ${changed(v.cost_high - 1)}`, 'r.mid'], [this.cost(v, 'before')], [this.cost(v, 'after')],
+                [points(v.difference), 'r.mid'], [chance(v.p_adjusted), 'r.mid'], [f.not_compared ? 'not compared' : v.proven ? 'proven' : '', 's'], [f.name + (f.possibly_renamed ? ` (renamed? ${f.possibly_renamed})` : ''), 'n']]));
         }));
         if (!list.length) this.rows.append(el('tr', null, el('td.n', {colspan: 8}, 'Nothing is proven to have changed.')));
     }
@@ -162,7 +174,7 @@ export class ComparePane {
     }
     paint(i) {
         const p = this.paths[i];
-        return p && p.total.proven ? colour(p.total.difference > 0 ? 'grown' : 'shrunk') : colour('blocked');
+        return p && p.total.proven ? colour(grew(p.total) ? 'grown' : 'shrunk') : colour('blocked');
     }
     facts(i) {
         const p = this.paths[i];

@@ -1,43 +1,78 @@
 // Flame graph, icicle, callers first, left-heavy, by name, or by time: a call tree on a canvas.
-import { el, button, share, time, count, exactly } from './view_text.js';
-import { colour, paper, fit, fontOf, useFont, isDark, showCard, hideCard, onTheme } from './view_charts.js';
+import { el, button, share, moment, count, exactly } from './view_text.js';
+import { colour, paper, fit, fontOf, useFont, steps, momentText, isDark, showCard, hideCard, onTheme } from './view_charts.js';
 
-const ROW = 20, FEW = 10, ALPHAS = [1, 0.55, 0.45], NONE = Object.freeze([]);
+const ROW = 20, FEW = 10, ALPHAS = [1, 0.55, 0.45];
+
+// The children of all nodes side by side: those of i are list[first[i]] to list[first[i + 1]] without it.
+function childrenOf(tree) {
+    const n = tree.n, parent = tree.parent, first = new Uint32Array(n + 1), list = new Uint32Array(n);
+    for (let i = 1; i < n; i++) first[parent[i] + 1]++;
+    for (let i = 0; i < n; i++) first[i + 1] += first[i];
+    const next = first.slice();
+    for (let i = 1; i < n; i++) list[next[parent[i]]++] = i;
+    return {first, list};
+}
+
+// Most nodes have a few children: these are put in order without a call.
+function sortPart(list, from, to, before) {
+    if (to - from > 24) {
+        list.subarray(from, to).sort(before);
+        return;
+    }
+    for (let k = from + 1; k < to; k++) {
+        const own = list[k];
+        let at = k;
+        for (; at > from && before(list[at - 1], own) > 0; at--) list[at] = list[at - 1];
+        list[at] = own;
+    }
+}
+
+// By time, threads run beside each other: each has rows of its own below those of the one before. Returns the last row.
+function stackThreads(tree, threads, depth) {
+    const top = new Uint32Array(tree.n), lowest = new Uint32Array(tree.n), shift = new Uint32Array(tree.n);
+    for (let i = 1; i < tree.n; i++) {
+        top[i] = tree.parent[i] === 0 ? i : top[tree.parent[i]];
+        lowest[top[i]] = Math.max(lowest[top[i]], depth[i]);
+    }
+    let rows = 0;
+    for (const thread of threads) {
+        shift[thread] = rows;
+        rows += lowest[thread];
+    }
+    for (let i = 1; i < tree.n; i++) depth[i] += shift[top[i]];
+    return rows;
+}
 
 // Parents come before their children; x and width as shares of the root, or of the time.
 export function layout(tree, order) {
-    const n = tree.n, children = new Array(n).fill(NONE);
-    for (let i = 1; i < n; i++) {
-        const up = tree.parent[i];
-        if (children[up] === NONE) children[up] = [i];
-        else children[up].push(i);
-    }
+    const n = tree.n, total = tree.total, {first, list} = childrenOf(tree);
     const x = new Float64Array(n), w = new Float64Array(n), depth = new Uint32Array(n);
     const chart = !!tree.start;
-    const whole = chart ? tree.span : Math.max(1, tree.total[0]);
+    const whole = chart ? tree.span : Math.max(1, total[0]);
     const name = i => tree.labels[tree.label[i]].name;
+    const before = order === 'heavy' ? (a, b) => total[b] - total[a] || a - b : (a, b) => name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b;
+    let deepest = 0;
     w[0] = 1;
     for (let i = 0; i < n; i++) {
-        const list = children[i];
-        if (list.length < 2 || chart) { /* one order only */ }
-        else if (order === 'heavy') list.sort((a, b) => tree.total[b] - tree.total[a]);
-        else list.sort((a, b) => name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b);
+        const from = first[i], to = first[i + 1], down = depth[i] + 1;
+        if (to - from > 1 && !chart) sortPart(list, from, to, before);
+        if (to > from && down > deepest) deepest = down;
         let at = x[i];
-        for (const child of list) {
-            depth[child] = depth[i] + 1;
+        for (let k = from; k < to; k++) {
+            const child = list[k];
+            depth[child] = down;
             if (chart) {
                 x[child] = tree.start[child] / whole;
-                w[child] = (tree.extent ? tree.extent[child] : tree.total[child]) / whole;
+                w[child] = (tree.extent ? tree.extent[child] : total[child]) / whole;
             } else {
                 x[child] = at;
-                w[child] = tree.total[child] / whole;
-                at += w[child];
+                at += w[child] = total[child] / whole;
             }
         }
     }
-    let deepest = 0;
-    for (let i = 0; i < n; i++) deepest = Math.max(deepest, depth[i]);
-    return {children, x, w, depth, deepest};
+    if (chart) deepest = stackThreads(tree, list.subarray(first[0], first[1]), depth);
+    return {first, list, x, w, depth, deepest, children: i => list.subarray(first[i], first[i + 1])};
 }
 
 // What the app gives: palette, state, value texts. PAINT(i) may give a colour of its own.
@@ -91,7 +126,7 @@ export class Flame {
         this.lit = new Set();
         if (stack && this.tree && !this.tree.start) {
             const names = this.app.state.inverted ? stack : [...stack].reverse();
-            const tops = this.place.children[0].flatMap(c => !this.groups.has(c) ? [c] : this.name(c) === thread ? this.place.children[c] : []);
+            const tops = [...this.place.children(0)].flatMap(c => !this.groups.has(c) ? [c] : this.name(c) === thread ? [...this.place.children(c)] : []);
             for (const top of tops) this.lightFrom(top, names);
         }
         this.draw();
@@ -99,13 +134,13 @@ export class Flame {
     lightFrom(at, names) {
         for (let k = 0; k < names.length && at !== undefined && this.name(at) === names[k]; k++) {
             this.lit.add(at);
-            at = this.place.children[at].find(c => this.name(c) === names[k + 1]);
+            at = this.place.children(at).find(c => this.name(c) === names[k + 1]);
         }
     }
     nodeOf(names) {
         let at = 0;
         for (const name of names) {
-            const next = this.place.children[at].find(c => this.name(c) === name);
+            const next = this.place.children(at).find(c => this.name(c) === name);
             if (next === undefined) break;
             at = next;
         }
@@ -141,8 +176,7 @@ export class Flame {
             const i = stack.pop();
             let left = p.x[i] * scale - from, w = p.w[i] * scale;
             if (left + w <= 0 || left >= width || w < 0.35) continue;
-            const below = p.children[i];
-            for (let k = 0; k < below.length; k++) stack.push(below[k]);
+            for (let k = p.first[i]; k < p.first[i + 1]; k++) stack.push(p.list[k]);
             const y = this.rowY(p.depth[i]) - top;
             if (y + ROW < 0 || y > tall) continue;
             if (left < 0) { w += left; left = 0; }
@@ -150,7 +184,7 @@ export class Flame {
             drawn.push(i, left, y, w);
             if (w < 1 && column[p.depth[i]] === (left | 0)) continue;
             if (w < 1) column[p.depth[i]] = left | 0;
-            const hit = match && i > 0 && match(this.name(i)), own = paint[this.alphaOf(i, p.depth[i] < shallow || (match && !hit))];
+            const hit = match && i > 0 && match(this.name(i)), own = paint[this.alphaOf(i, (p.depth[i] < shallow && !this.tree.start) || (match && !hit))];
             const shade = hit ? colour('hit') : this.shade(i), same = own.get(shade);
             if (same) same.push(drawn.length - 4);
             else own.set(shade, [drawn.length - 4]);
@@ -158,6 +192,21 @@ export class Flame {
         this.drawFrames(c, paint);
         for (let k = 0; k < drawn.length; k += 4) if (drawn[k + 3] > 6 || this.lit || drawn[k] === this.chosen || drawn[k] === this.hover) this.drawOver(c, drawn[k], drawn[k + 1], drawn[k + 2], drawn[k + 3], match);
         c.globalAlpha = 1;
+        if (this.tree.start && this.tree.extent) this.drawTimes(c, (this.from() + zx * this.tree.span) / 1e9, (this.from() + (zx + zw) * this.tree.span) / 1e9, this.rowY(0) - top);
+    }
+    // By time: when the first sample that is selected was taken, as the timeline counts.
+    from() { return (this.tree.from_s || 0) * 1e9; }
+    // By time the root is the axis.
+    drawTimes(c, from, to, y) {
+        const {step, marks} = steps(from, to, this.width / 110);
+        useFont(c, fontOf(11));
+        c.fillStyle = colour('fg');
+        for (const s of marks) {
+            const x = Math.round((s - from) / (to - from) * this.width);
+            if (x < 40 || x > this.width - 50) continue;
+            c.fillRect(x, y + 2, 1, ROW - 5);
+            c.fillText(momentText(s, step, to), x + 4, y + ROW / 2 - 0.5);
+        }
     }
     // Which of ALPHAS.
     alphaOf(i, pale) {
@@ -178,7 +227,7 @@ export class Flame {
     // Name, uncertain edge, and what is lit, chosen or pointed at.
     drawOver(c, i, left, y, w, match) {
         const t = this.tree, hit = w > 22 && match && i > 0 && match(this.name(i));
-        c.globalAlpha = this.place.depth[i] < this.place.depth[this.zoom] ? 0.7 : 1;
+        c.globalAlpha = this.place.depth[i] < this.place.depth[this.zoom] && !t.start ? 0.7 : 1;
         if (w > 22) {
             c.fillStyle = hit ? colour('bg') : i > 0 && !this.groups.has(i) && !this.options.paint ? this.app.palette.text[isDark() ? 1 : 0] : colour('fg');
             const kind = i > 0 && t.labels[t.label[i]].kind;
@@ -211,8 +260,8 @@ export class Flame {
         this.shares = shares;
         this.unsure = new Set();
         if (shares && !this.tree.start)
-            for (const list of this.place.children)
-                for (let k = 0; k + 1 < list.length; k++) {
+            for (let i = 0, {first, list} = this.place; i < this.tree.n; i++)
+                for (let k = first[i]; k + 1 < first[i + 1]; k++) {
                     const a = shares[list[k]], b = shares[list[k + 1]];
                     if (a && b && a[0] < b[1] && b[0] < a[1]) this.unsure.add(list[k]);
                 }
@@ -234,7 +283,7 @@ export class Flame {
             ['self', `${share(t.self[i] / whole, s && s[2], s && s[3])} · ${this.app.amount(t.self[i])}`],
             ['samples', t.total_samples ? count(samples) + (samples < FEW && i > 0 ? ' (too few to rely on)' : '') : ''],
             ['of its caller', i > 0 && !t.start ? share(t.total[i] / up) + ' of ' + this.name(parent) : ''],
-            ['time', t.start && t.extent ? `${time(t.start[i])} to ${time(t.start[i] + t.extent[i])}` : ''],
+            ['time', t.start && t.extent ? `${moment(this.from() + t.start[i], t.span)} to ${moment(this.from() + t.start[i] + t.extent[i], t.span)}` : ''],
             ['module', l.module], ['file', l.file ? l.file + (l.line ? ':' + l.line : '') : ''],
             ['kind', ['', 'kernel', 'compiled at run time', 'inlined', 'of the waking thread'][l.kind || 0]],
         ];
@@ -275,9 +324,9 @@ export class Flame {
     key(e) {
         if (e.ctrlKey || e.metaKey || e.altKey || !this.tree) return;
         const at = this.chosen < 0 ? this.zoom : this.chosen, p = this.place;
-        const siblings = at > 0 ? p.children[this.tree.parent[at]] : [0], k = siblings.indexOf(at);
+        const siblings = at > 0 ? p.children(this.tree.parent[at]) : [0], k = siblings.indexOf(at);
         const up = () => { if (at > 0) this.choose(this.tree.parent[at]); };
-        const down = () => { const list = p.children[at]; if (list.length) this.choose(list.reduce((a, b) => p.w[b] > p.w[a] ? b : a)); };
+        const down = () => { const list = p.children(at); if (list.length) this.choose(list.reduce((a, b) => p.w[b] > p.w[a] ? b : a)); };
         const act = {
             ArrowUp: this.flames ? down : up,
             ArrowDown: this.flames ? up : down,
@@ -307,6 +356,7 @@ export class Flame {
 }
 
 export class FlamePane {
+    static early = true; // asks without an answer to 'about'
     constructor(app) {
         this.app = app;
         this.flame = new Flame(app);
@@ -330,7 +380,7 @@ export class FlamePane {
         this.buttons.invert.disabled = chart;
         this.buttons.flames.setAttribute('aria-pressed', s.flames);
         this.buttons.out.disabled = !s.zoom.length;
-        const question = {...this.app.selection(), ask: 'tree', least: 0.0003, group: chart ? 'tid' : s.inverted ? 'none' : 'comm', inverted: s.inverted && !chart, chart};
+        const question = {...this.app.selection(), ask: 'tree', packed: true, least: 0.0003, group: chart ? 'tid' : s.inverted ? 'none' : 'comm', inverted: s.inverted && !chart, chart};
         const key = JSON.stringify([question, s.order, s.flames]);
         if (key === this.asked) {
             this.flame.zoom = this.flame.nodeOf(s.zoom);
@@ -346,7 +396,7 @@ export class FlamePane {
         }
         this.app.problem(this.element, null);
         this.asked = key;
-        if (chart) tree.span = Math.max(1, ...tree.start.map((a, i) => a + (tree.extent ? tree.extent[i] : tree.total[i])));
+        if (chart) tree.span = tree.start.reduce((end, a, i) => Math.max(end, a + (tree.extent ? tree.extent[i] : tree.total[i])), 1);
         this.flame.show(tree, s.order, s.flames);
         this.showLegend(tree);
         performance.mark('flame');

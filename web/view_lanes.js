@@ -1,13 +1,15 @@
 // The timeline: a lane for each thread, busiest first; states, scopes, counters. Drag selects a range.
-import { el, time, bytes, count } from './view_text.js';
-import { colour, paper, fit, fontOf, useFont, steps, showCard, addToCard, hideCard, onTheme } from './view_charts.js';
+import { el, time, moment, bytes, count } from './view_text.js';
+import { colour, paper, fit, fontOf, useFont, steps, momentText, showCard, addToCard, hideCard, onTheme } from './view_charts.js';
 
-const LABEL = 190, AXIS = 20, LANE = 30, BAND = 8, SPAN = 11, COUNTER = 34;
+const AXIS = 20, LANE = 30, BAND = 8, SPAN = 11, COUNTER = 34;
 
 // What a blocked thread waits for, in families that can be told apart by colour; the card has the very reason.
 const FAMILIES = [['lock', 'locks', ['lock', 'condition', 'futex', 'kernel lock']], ['io', 'files and sockets', ['pipe', 'socket', 'terminal', 'file', 'fsync']],
     ['fault', 'page faults', ['page fault']], ['idle', 'idle: poll, sleep, child', ['poll', 'sleep', 'child', 'signal', 'stopped']]];
 const familyOf = new Map(FAMILIES.flatMap(([id, , reasons]) => reasons.map(r => [r, id])));
+
+const SUMMED = 'over the life of the thread: it waited too often for each wait to be timed with its stack';
 
 export class Lanes {
     constructor(app) {
@@ -16,6 +18,9 @@ export class Lanes {
         this.legend = el('div.legend.states', {hidden: true});
         this.box = el('div.time', {tabindex: 0, role: 'group',
             'aria-label': 'Timeline. Drag to select a range; plus and minus zoom, left and right move.'}, this.canvas, this.legend);
+        this.grip = el('div.grip', {role: 'separator', 'aria-orientation': 'horizontal', tabindex: 0, 'aria-label': 'Height of the timeline: arrows up and down', title: 'Drag: height of the timeline', hidden: true,
+            onpointerdown: e => { this.grip.setPointerCapture(e.pointerId); this.gripped = e.clientY - this.box.offsetHeight; }, onpointermove: e => { if (this.gripped !== undefined) this.heighten(e.clientY - this.gripped); },
+            onpointerup: () => { this.gripped = undefined; }, ondblclick: () => this.heighten(null), onkeydown: e => { const by = {ArrowUp: -20, ArrowDown: 20}[e.key]; if (by) { e.preventDefault(); e.stopPropagation(); this.heighten(this.box.offsetHeight + by); } }});
         this.view = null;
         this.all = null;
         this.part = null;
@@ -32,18 +37,29 @@ export class Lanes {
         new ResizeObserver(() => this.resized()).observe(this.box);
         onTheme(() => this.draw());
     }
-    get width() { return this.box.clientWidth; }
-    get plot() { return Math.max(50, this.width - LABEL - 8); }
+    // Pixels: all of it, the names of the lanes, the rest.
+    measure() {
+        this.width = this.box.clientWidth;
+        this.label = this.width < 600 ? 110 : 190;
+        this.plot = Math.max(50, this.width - this.label - 8);
+    }
+    // PIXELS, or as high as at first; never higher than its lanes, and something is left for the pane.
+    heighten(pixels) {
+        this.box.style.maxHeight = pixels === null ? '' : 'none';
+        this.box.style.height = pixels === null ? '' : Math.max(70, Math.min(pixels, this.canvas.offsetHeight + this.legend.offsetHeight + 1, innerHeight - 300)) + 'px';
+    }
     resized() {
-        if (this.width === this.drawn) return;
-        this.drawn = this.width;
+        if (this.box.clientWidth === this.asked) return;
+        this.asked = this.box.clientWidth;
+        if (!this.all) return;
         this.draw();
         clearTimeout(this.later);
         this.later = setTimeout(() => this.ask(), 150);
     }
     // The lanes of everything; over them, those of what is selected by function.
     async ask() {
-        if (!this.app.about) return; // before there is a recording
+        this.measure();
+        this.asked = this.width;
         const s = this.app.state, question = {...this.app.base(), ask: 'lanes', bins: Math.min(1600, Math.ceil(this.plot / 3))};
         if (this.view) [question.from_s, question.to_s] = this.view;
         const filtered = s.focus.length || s.ignore.length || s.scope.length || s.where.length || s.subtree;
@@ -89,15 +105,13 @@ export class Lanes {
         for (const row of rows) { row.y = y; y += row.height; }
         return rows;
     }
-    x(seconds) { return LABEL + (seconds - this.all.from_s) / (this.all.to_s - this.all.from_s) * this.plot; }
-    seconds(x) { return this.all.from_s + (x - LABEL) / this.plot * (this.all.to_s - this.all.from_s); }
+    x(seconds) { return this.label + (seconds - this.all.from_s) / (this.all.to_s - this.all.from_s) * this.plot; }
+    seconds(x) { return this.all.from_s + (x - this.label) / this.plot * (this.all.to_s - this.all.from_s); }
     draw() {
         const a = this.all;
-        if (!a || !a.timed) {
-            this.box.hidden = true;
-            return;
-        }
-        this.box.hidden = false;
+        this.box.hidden = this.grip.hidden = !a || !a.timed;
+        if (this.box.hidden) return;
+        this.measure();
         this.list = this.rows();
         const last = this.list[this.list.length - 1], height = last ? last.y + last.height + 4 : AXIS + 4;
         this.canvas.style.width = this.width + 'px';
@@ -121,9 +135,7 @@ export class Lanes {
             c.fillStyle = colour('line');
             c.fillRect(Math.round(x), AXIS - 5, 1, height);
             c.fillStyle = colour('dim');
-            const unit = this.all.to_s > 1 && step >= 1e-4 ? [1, 's'] : step < 1e-6 ? [1e9, 'ns'] : step < 1e-3 ? [1e6, 'µs'] : [1e3, 'ms'];
-            const text = s === 0 ? '0' : +(s * unit[0]).toFixed(4) + ' ' + unit[1];
-            if (x < this.width - 40) c.fillText(text, Math.round(x) + 4, AXIS / 2);
+            if (x < this.width - 40) c.fillText(momentText(s, step, this.all.to_s), Math.round(x) + 4, AXIS / 2);
         }
     }
     drawArea(c, lane, row, most, fill) {
@@ -132,13 +144,13 @@ export class Lanes {
         const height = LANE - 6, floor = row.y + LANE - 2;
         c.fillStyle = fill;
         c.beginPath();
-        c.moveTo(LABEL, floor);
+        c.moveTo(this.label, floor);
         for (let i = 0; i < n; i++) {
             const share = Math.min(1, most ? bins[i] / most : bins[i] / ns), y = floor - share * height;
-            c.lineTo(LABEL + i / n * this.plot, y);
-            c.lineTo(LABEL + (i + 1) / n * this.plot, y);
+            c.lineTo(this.label + i / n * this.plot, y);
+            c.lineTo(this.label + (i + 1) / n * this.plot, y);
         }
-        c.lineTo(LABEL + this.plot, floor);
+        c.lineTo(this.label + this.plot, floor);
         c.fill();
     }
     drawLane(c, row, most) {
@@ -151,11 +163,12 @@ export class Lanes {
         c.fillStyle = colour('fg');
         const name = lane.name || 'thread';
         const id = lane.tid >= 0 ? ' ' + lane.tid : '';
-        c.fillText(fit(c, name, LABEL - 70), 12, row.y + LANE / 2);
+        const narrow = this.label < 150; // the number stands below the name
+        c.fillText(fit(c, name, this.label - (narrow ? 18 : 70)), 12, row.y + (narrow ? 10 : LANE / 2));
         c.fillStyle = colour('faint');
-        useFont(c, fontOf(11));
-        const used = Math.min(LABEL - 66, c.measureText(name).width * 1.12 + 14);
-        c.fillText(fit(c, id, LABEL - used - 4), 4 + used, row.y + LANE / 2 + 0.5);
+        const used = narrow ? 4 : Math.min(this.label - 66, c.measureText(name).width + 12);
+        useFont(c, fontOf(narrow ? 10 : 11));
+        c.fillText(fit(c, id, this.label - used - 4), (narrow ? 4 : 6) + used, row.y + (narrow ? 22 : LANE / 2 + 0.5));
         const filtered = this.part || this.lit;
         this.drawArea(c, lane, row, most, filtered ? colour('blocked') : colour('run'));
         const same = l => l.tid === lane.tid && l.pid === lane.pid;
@@ -177,10 +190,13 @@ export class Lanes {
                 const h = v / all * BAND;
                 if (!(h > 0)) continue;
                 c.fillStyle = colour(id);
-                c.fillRect(Math.round(LABEL + i * w), y - h, Math.round(LABEL + (i + 1) * w) - Math.round(LABEL + i * w), h);
+                c.fillRect(Math.round(this.label + i * w), y - h, Math.round(this.label + (i + 1) * w) - Math.round(this.label + i * w), h);
                 y -= h;
             }
         }
+        if (!s.summed) return;
+        c.fillStyle = colour('bg'); // slits: no moment of it is what happened then
+        for (let x = this.label + 3; x < this.label + this.plot; x += 6) c.fillRect(x, top, 2, BAND);
     }
     // [colour, nanoseconds] of a bin. What waits do not explain is blocked by something unknown.
     partsAt(s, i) {
@@ -201,14 +217,14 @@ export class Lanes {
         if (!any) return;
         const seen = new Set(a.states.flatMap(s => Object.keys(s.reasons).map(r => familyOf.get(r) || 'blocked')));
         const item = (id, text) => { const box = el('b'); box.style.background = `var(--${id})`; return el('span', null, box, text); };
-        this.legend.replaceChildren(item('run', 'running'), item('runnable', 'runnable, no CPU'), el('span', null, 'blocked by'), ...FAMILIES.filter(([id]) => seen.has(id)).map(([id, text]) => item(id, text)), item('blocked', 'something else or not known'), ...[...new Set(a.marks.map(m => m.event))].map(event => item('hit', event)));
+        this.legend.replaceChildren(item('run', 'running'), item('runnable', 'runnable, no CPU'), el('span', null, 'blocked by'), ...FAMILIES.filter(([id]) => seen.has(id)).map(([id, text]) => item(id, text)), item('blocked', 'something else or not known'), ...(a.states.some(s => s.summed) ? [el('span', {title: SUMMED}, 'dotted: average over the thread')] : []), ...[...new Set(a.marks.map(m => m.event))].map(event => item('hit', event)));
     }
     // What happened there besides: a tick for each bin with an event, a triangle for what the program names.
     drawMarks(c, row) {
         const w = this.plot / this.all.bins;
         c.fillStyle = colour('hit');
         row.marks.forEach((m, k) => {
-            for (const [i] of m.at) c.fillRect(Math.round(LABEL + (i + 0.5) * w), row.y + 2 + 5 * (k % 4), 1.5, 4);
+            for (const [i] of m.at) c.fillRect(Math.round(this.label + (i + 0.5) * w), row.y + 2 + 5 * (k % 4), 1.5, 4);
         });
         for (const [, s] of row.moments) {
             const x = this.x(s);
@@ -224,9 +240,9 @@ export class Lanes {
         useFont(c, fontOf(9.5));
         for (const [, start, length, depth, name] of row.spans) {
             if (depth > 4) continue;
-            const x = Math.max(LABEL, this.x(start)), end = Math.min(LABEL + this.plot, this.x(start + length));
+            const x = Math.max(this.label, this.x(start)), end = Math.min(this.label + this.plot, this.x(start + length));
             if (end <= x) continue;
-            c.fillStyle = colour('accent-soft');
+            c.fillStyle = colour(depth % 2 ? 'span' : 'span-in');
             c.fillRect(x, top + (depth - 1) * SPAN, Math.max(1, end - x - 0.5), SPAN - 1);
             c.fillStyle = colour('fg');
             c.fillText(fit(c, name, end - x - 6), x + 3, top + (depth - 1) * SPAN + SPAN / 2);
@@ -237,7 +253,7 @@ export class Lanes {
         const most = points.reduce((m, p) => Math.max(m, p[1]), 1);
         c.fillStyle = colour('fg');
         useFont(c, fontOf(12));
-        c.fillText(fit(c, counter.name, LABEL - 20), 12, row.y + 11);
+        c.fillText(fit(c, counter.name, this.label - 20), 12, row.y + 11);
         c.fillStyle = colour('faint');
         useFont(c, fontOf(11));
         c.fillText('max ' + (counter.bytes ? bytes(most) : count(most)), 12, row.y + 25);
@@ -245,7 +261,7 @@ export class Lanes {
         c.lineWidth = 1.3;
         c.save();
         c.beginPath();
-        c.rect(LABEL, row.y, this.plot, COUNTER);
+        c.rect(this.label, row.y, this.plot, COUNTER);
         c.clip();
         c.beginPath();
         points.forEach(([s, v], i) => {
@@ -263,11 +279,11 @@ export class Lanes {
     }
     drawRange(c, height) {
         const paint = (range, name) => {
-            const a = Math.max(LABEL, this.x(range[0])), b = Math.min(LABEL + this.plot, this.x(range[1]));
+            const a = Math.max(this.label, this.x(range[0])), b = Math.min(this.label + this.plot, this.x(range[1]));
             c.fillStyle = colour('shade');
             if (name === 'accent') {
-                c.fillRect(LABEL, 0, Math.max(0, a - LABEL), height);
-                c.fillRect(b, 0, Math.max(0, LABEL + this.plot - b), height);
+                c.fillRect(this.label, 0, Math.max(0, a - this.label), height);
+                c.fillRect(b, 0, Math.max(0, this.label + this.plot - b), height);
             }
             c.fillStyle = colour(name);
             c.fillRect(a - 1, 0, 1.5, height);
@@ -291,7 +307,7 @@ export class Lanes {
     press(e) {
         const {x, y} = this.at(e);
         const row = this.list && this.list.find(r => y >= r.y && y < r.y + r.height);
-        if (x < LABEL) {
+        if (x < this.label) {
             if (row && row.lane) this.app.toggle('thread', String(row.lane.tid >= 0 ? row.lane.tid : row.lane.name));
             return;
         }
@@ -303,7 +319,7 @@ export class Lanes {
     move(e) {
         const {x, y} = this.at(e);
         if (this.drag) {
-            this.drag.to = Math.max(LABEL, Math.min(LABEL + this.plot, x));
+            this.drag.to = Math.max(this.label, Math.min(this.label + this.plot, x));
             this.draw();
             const range = this.range();
             if (range && !this.drag.other && Math.abs(this.drag.to - this.drag.from) > 3) this.app.preview(this.app.timeOf(range));
@@ -313,32 +329,33 @@ export class Lanes {
         if (!row || !row.lane) { hideCard(); return; }
         const facts = [['total', this.all.is_time ? time(row.lane.total) : count(row.lane.total)],
             ['samples', row.lane.samples ? count(row.lane.samples) : ''], ['thread', row.lane.tid >= 0 ? `${row.lane.tid} of process ${row.lane.pid}` : '']];
-        if (x >= LABEL) {
+        if (x >= this.label) {
             const s = this.seconds(x);
-            facts.unshift(['at', time(s * 1e9)]);
+            facts.unshift(['at', moment(s * 1e9, (this.all.to_s - this.all.from_s) * 1e9)]);
             const span = row.spans.filter(p => s >= p[1] && s <= p[1] + p[2]).sort((p, q) => q[3] - p[3])[0];
             if (span) facts.push(['scope', `${span[4]}, ${time(span[2] * 1e9)}`]);
             if (row.states) {
-                const i = Math.min(this.all.bins - 1, Math.floor((x - LABEL) / this.plot * this.all.bins));
+                const i = Math.min(this.all.bins - 1, Math.floor((x - this.label) / this.plot * this.all.bins));
                 for (const part of this.stateFacts(row.states, i)) facts.push(part);
             }
         }
-        if (x >= LABEL) facts.push(...this.markFacts(row, x));
+        if (x >= this.label) facts.push(...this.markFacts(row, x));
         showCard(e.clientX, e.clientY, row.lane.name || 'thread', facts);
-        if (x >= LABEL && row.lane.tid !== undefined) this.moment(row.lane, this.seconds(x), e);
+        if (x >= this.label && row.lane.tid !== undefined) this.moment(row.lane, this.seconds(x), e);
         else this.noMoment();
     }
     stateFacts(s, i) {
         const whole = s.running[i] + s.runnable[i] + s.blocked[i], of = v => `${(100 * v / whole).toFixed(0)}%`;
         if (!whole) return [];
         const reasons = Object.entries(s.reasons).filter(([, bins]) => bins[i] > 0).sort((p, q) => q[1][i] - p[1][i]).map(([reason]) => reason);
-        return [['running', s.running[i]], ['runnable', s.runnable[i]], ['blocked', s.blocked[i]]].filter(([, v]) => v > 0).map(([k, v]) => [k, of(v) + (k === 'blocked' && reasons.length ? ': ' + reasons.join(', ') : '')]);
+        const parts = [['running', s.running[i]], ['runnable', s.runnable[i]], ['blocked', s.blocked[i]]].filter(([, v]) => v > 0).map(([k, v]) => [k, of(v) + (k === 'blocked' && reasons.length ? ': ' + reasons.join(', ') : '')]);
+        return s.summed ? [['on average', SUMMED], ...parts] : parts;
     }
     // Events within three pixels.
     markFacts(row, x) {
-        const w = this.plot / this.all.bins, near = i => Math.abs(LABEL + (i + 0.5) * w - x) < Math.max(3, w);
+        const w = this.plot / this.all.bins, near = i => Math.abs(this.label + (i + 0.5) * w - x) < Math.max(3, w);
         const facts = row.marks.map(m => [m.event, m.at.reduce((n, [i, k]) => n + (near(i) ? k : 0), 0)]).filter(([, n]) => n).map(([event, n]) => [event, `${count(n)} here`]);
-        for (const [, s, name] of row.moments.filter(m => Math.abs(this.x(m[1]) - x) < 5).slice(0, 4)) facts.push(['event', `${name} at ${time(s * 1e9)}`]);
+        for (const [, s, name] of row.moments.filter(m => Math.abs(this.x(m[1]) - x) < 5).slice(0, 4)) facts.push(['event', `${name} at ${moment(s * 1e9, (this.all.to_s - this.all.from_s) * 1e9)}`]);
         return facts;
     }
     // What the thread was doing there: its call stack in the card, its frames lit below.
@@ -398,7 +415,7 @@ export class Lanes {
             this.pan((e.deltaX || e.deltaY) / 600);
         } else if (e.ctrlKey || e.metaKey || this.box.scrollHeight <= this.box.clientHeight) {
             e.preventDefault();
-            this.zoom(e.deltaY > 0 ? 1.25 : 0.8, this.seconds(Math.max(LABEL, this.at(e).x)));
+            this.zoom(e.deltaY > 0 ? 1.25 : 0.8, this.seconds(Math.max(this.label, this.at(e).x)));
         }
     }
     key(e) {

@@ -31,31 +31,25 @@ export class SourcePane {
             el('div.split.code', null, el('section', null, this.source), el('section', null, this.insns)));
     }
     async update() {
-        const fn = this.app.state.fn || this.app.chosen || await this.first();
-        if (!fn) {
-            this.app.problem(this.element, 'Choose a function in another pane first.');
-            return;
-        }
+        // The function that was asked for, or the hottest whose code is here.
+        const fn = this.app.state.fn || this.app.chosen || null;
         const question = {...this.app.selection(), ask: 'code', function: fn}, key = JSON.stringify(question);
-        this.input.value = fn;
+        if (fn) this.input.value = fn;
         if (key === this.asked) return;
         await this.app.link.coded;
         const answer = await this.app.ask('code', question);
         if (!answer) return;
         this.asked = key;
+        if (!fn) this.input.value = answer.function || '';
         this.source.replaceChildren();
         this.insns.replaceChildren();
         this.note.textContent = answer.error || '';
         this.element.querySelector('.split').hidden = !!answer.error;
-        if (!answer.error) this.show(answer.code, fn);
-    }
-    async first() {
-        const list = await this.app.ask('first', {...this.app.selection(), ask: 'list', by: 'function', sort: 'self', top: 1});
-        return list && !list.error && list.rows.length ? list.rows[0].name : null;
+        if (!answer.error) this.show(answer.code, answer.function);
     }
     show(code, fn) {
         this.code = code;
-        this.note.textContent = (code.function === fn ? '' : `inlined into ${code.function}: `) + code.words.trim().split('\n')[0];
+        this.note.textContent = code.words.trim().split('\n')[0] + (code.function === fn ? '' : ` Inlined into ${code.function}, which is shown.`);
         this.note.title = code.words;
         this.source.replaceChildren(...code.parts.map(p => this.part(p)));
         if (!code.parts.length) this.source.append(el('p.message', null, 'No line of this function is known: the program has no debug information here.'));
@@ -63,7 +57,8 @@ export class SourcePane {
         else this.insns.replaceChildren(el('table.listing', {'aria-label': 'Instructions, hottest block first'}, el('thead', null, el('tr', null, el('th.r', null, 'self'), el('th.r', null, 'total'), el('th.r', null, 'address'), el('th', null, 'instruction'), el('th.r', null, 'line'))),
             ...code.blocks.map(b => this.block(b))), ...(code.left_out ? [el('p.message', null, code.left_out)] : []));
         const hot = [...this.source.querySelectorAll('tr[data-heat]')].sort((a, b) => b.dataset.heat - a.dataset.heat)[0];
-        if (hot) hot.scrollIntoView({block: 'center'});
+        // Not scrollIntoView: it would scroll all that is around as well.
+        if (hot) this.source.scrollTop += hot.getBoundingClientRect().top - this.source.getBoundingClientRect().top - this.source.clientHeight / 2;
         this.source.scrollLeft = 0;
     }
     times(place) {
@@ -87,7 +82,7 @@ export class SourcePane {
             el('table.listing', {'aria-label': `Source of ${p.function}`}, el('thead', null, el('tr', null, el('th.r', null, 'self'), el('th.r', null, 'total'), el('th.r', null, 'line'), el('th', null, leaf(file.path)))), el('tbody', null, ...rows)));
     }
     block(b) {
-        return el('tbody', null, el('tr.block', null, el('td.r', null, b.self_share), el('td', {colspan: 4}, `block ${b.block}${b.loop ? ', a loop' : ''}`)), ...b.insns.map(i => {
+        return el('tbody', null, el('tr.block', null, el('td.r', null, b.self_share), el('td', {colspan: 4}, `block ${b.block}${b.loop ? ', a loop' : b.in_loop ? ', in a loop' : ''}`)), ...b.insns.map(i => {
                 const target = i.target && !/^block \d+$/.test(i.target) ? el('a', {href: '#', onclick: e => { e.preventDefault(); this.app.change({fn: i.target}); }}, i.target) : i.target ? el('span.note', null, i.target) : null;
                 return el('tr', {'data-line': i.line || null, 'data-file': i.file || null, title: (i.inlined ? `inlined ${i.inlined}: ` : '') + (i.source || ''), tabindex: -1, onclick: () => i.line && this.light(i.file, i.line)},
                     ...this.times(i), el('td.r.num', null, i.pc), el('td.src', null, i.text, target ? ' → ' : null, target, i.class ? el('span.note', null, ' ' + i.class) : null), el('td.r.num', null, i.line ? String(i.line) : ''));
@@ -102,7 +97,10 @@ export class SourcePane {
                 row.setAttribute('aria-selected', on);
                 if (on && !first) first = row;
             }
-            if (first) first.scrollIntoView({block: 'nearest'});
+            if (!first) continue;
+            const row = first.getBoundingClientRect(), view = box.getBoundingClientRect(), head = 30;
+            if (row.top < view.top + head) box.scrollTop += row.top - view.top - head;
+            else if (row.bottom > view.bottom) box.scrollTop += row.bottom - view.bottom + 8;
         }
     }
 }

@@ -1,5 +1,5 @@
 // Functions, modules, threads or lines with self and total, each with its interval.
-import { el, button, whisker, count } from './view_text.js';
+import { el, button, whisker, count, micro } from './view_text.js';
 
 const PAGE = 60;
 
@@ -22,9 +22,9 @@ export class TablePane {
         const s = this.app.state, noun = this.app.about.noun === 'time' ? 'time' : 'value';
         const sorted = (id, text) => el('th.r', {'aria-sort': s.sort === id ? (id === 'name' ? 'ascending' : 'descending') : null},
             button(text, 'Sort by ' + text, () => this.app.change({sort: id})));
-        this.head.replaceChildren(sorted('self', 'self'), el('th'), el('th.r', null, noun), sorted('total', 'total'), el('th'), el('th.r', null, noun),
-            el('th.r', null, 'samples'), el('th', {'aria-sort': s.sort === 'name' ? 'ascending' : null}, button(s.by, 'Sort by name', () => this.app.change({sort: 'name'}))),
-            el('th', null, s.by === 'function' ? 'module' : ''), el('th', null, s.by === 'function' ? 'file' : ''));
+        this.head.replaceChildren(sorted('self', 'self'), el('th.mid'), el('th.r.wide', null, noun), sorted('total', 'total'), el('th.wide'), el('th.r.wide', null, noun),
+            el('th.r.mid', null, 'samples'), el('th', {'aria-sort': s.sort === 'name' ? 'ascending' : null}, button(s.by, 'Sort by name', () => this.app.change({sort: 'name'}))),
+            el('th.mid', null, s.by === 'function' ? 'module' : ''), el('th.wide', null, s.by === 'function' ? 'file' : ''));
     }
     question(skip) {
         const s = this.app.state;
@@ -62,12 +62,12 @@ export class TablePane {
             const none = r.self.share === 0;
             const row = el('tr', {'data-name': r.name, 'data-module': w.module || null, tabindex: -1, 'aria-selected': 'false', title: few ? `${r.name}\nfewer than ${list.few} samples: don't read anything into its place` : r.name,
                 onclick: () => this.choose(row), ondblclick: () => s.by === 'function' && this.app.change({tab: 'callers', fn: r.name})},
-                el('td.r', null, none ? '' : w.self), el('td.w', null, none ? null : whisker(r.self.share, r.self.low, r.self.high, this.full)),
-                el('td.r', null, none ? '' : w.self_time), el('td.r', null, w.total),
-                el('td.w', null, whisker(r.total.share, r.total.low, r.total.high, this.full)), el('td.r', null, w.total_time),
-                el('td.r', {title: 'samples of its own'}, none ? '' : count(r.self_samples)), el('td.n', null, r.name),
-                el('td.m', {title: (r.modules || []).join('\n')}, s.by === 'function' ? w.module || (r.kernel ? '[kernel]' : '') : ''),
-                el('td.m', {title: w.file}, s.by === 'function' && w.file ? w.file.split('/').pop() + (w.line ? ':' + w.line : '') : ''));
+                el('td.r', null, none ? '' : w.self), el('td.w.mid', null, none ? null : whisker(r.self.share, r.self.low, r.self.high, this.full)),
+                el('td.r.wide', null, none ? '' : micro(w.self_time)), el('td.r', null, w.total),
+                el('td.w.wide', null, whisker(r.total.share, r.total.low, r.total.high, this.full)), el('td.r.wide', null, micro(w.total_time)),
+                el('td.r.mid', {title: 'samples of its own'}, none ? '' : count(r.self_samples)), el('td.n', null, r.name),
+                el('td.m.mid', {title: (r.modules || []).join('\n')}, s.by === 'function' ? w.module || (r.kernel ? '[kernel]' : '') : ''),
+                el('td.m.wide', {title: w.file}, s.by === 'function' && w.file ? w.file.split('/').pop() + (w.line ? ':' + w.line : '') : ''));
             if (few) row.classList.add('few');
             this.rows.append(row);
             this.texts.push([w.self, w.self_time, w.total, w.total_time, r.self_samples, r.name, w.module, w.file]);
@@ -83,7 +83,11 @@ export class TablePane {
         if (list && !list.error && key === this.asked) this.add(list);
     }
     mark() {
-        for (const row of this.rows.children) row.setAttribute('aria-selected', row.dataset.name === this.app.chosen);
+        const match = this.app.matcher();
+        for (const row of this.rows.children) {
+            row.setAttribute('aria-selected', row.dataset.name === this.app.chosen);
+            row.classList.toggle('hit', !!match && this.app.state.by === 'function' && match(row.dataset.name));
+        }
     }
     choose(row) {
         this.app.choose(this.app.state.by === 'function' ? row.dataset.name : null, {module: row.dataset.module || null});

@@ -10,9 +10,13 @@ export function el(what, attributes, ...children) {
         else if (key.startsWith('aria-') && value !== null && value !== undefined) e.setAttribute(key, String(value));
         else if (value !== null && value !== undefined && value !== false) e.setAttribute(key, value === true ? '' : value);
     }
-    e.append(...children.filter(c => c !== null && c !== undefined));
+    e.append(...children.filter(c => c !== null && c !== undefined).map(c => typeof c === 'string' ? seen(c) : c));
     return e;
 }
+
+// Names may have characters that cannot be seen or that turn the text around: as in the terminal, '?' stands for each.
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+export const seen = text => text.replace(HIDDEN, '?');
 
 export function button(text, title, action, more) {
     return el('button', {type: 'button', title, onclick: action, ...more}, text);
@@ -20,14 +24,22 @@ export function button(text, title, action, more) {
 
 export const count = n => n === null || n === undefined ? '-' : Math.round(n).toString().replace(/\B(?=(\d{3})+$)/g, ',');
 
+// Three digits, as the terminal prints them: more would claim what samples do not know.
 const scale = (v, steps) => {
-    for (const [size, unit, digits] of steps)
-        if (Math.abs(v) >= size) return (v / size).toFixed(digits) + ' ' + unit;
-    const last = steps[steps.length - 1];
-    return (v / last[0]).toFixed(0) + ' ' + last[1];
+    const [size, unit] = steps.find(([from]) => Math.abs(v) >= from) || steps[steps.length - 1], scaled = v / size;
+    return (Math.abs(scaled) < 100 ? +scaled.toPrecision(3) : scaled.toFixed(0)) + ' ' + unit;
 };
-export const time = ns => scale(ns, [[1e9, 's', 2], [1e6, 'ms', 2], [1e3, 'µs', 1], [1, 'ns', 0]]);
-export const bytes = n => scale(n, [[2 ** 30, 'GiB', 2], [2 ** 20, 'MiB', 1], [2 ** 10, 'KiB', 1], [1, 'B', 0]]);
+export const time = ns => scale(ns, [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']]);
+export const bytes = n => scale(n, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']]);
+
+// Words of the core, which writes for terminals.
+export const micro = text => text && text.replace(/(\d) us\b/g, '$1 µs');
+
+// When something happened: to a ten-thousandth of SPAN, which is the whole.
+export function moment(ns, span) {
+    const [size, unit] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']].find(([from]) => Math.max(ns, span / 100) >= from) || [1, 'ns'];
+    return (ns / size).toFixed(Math.max(0, Math.min(6, Math.ceil(Math.log10(size * 1e4 / Math.max(1, span)))))) + ' ' + unit;
+}
 
 // A share with its interval as the terminal prints both: '5.0% ±1.4', '1.9% (0.3-11.0)'.
 export function share(part, low, high) {
@@ -62,6 +74,7 @@ export const exactly = name => '^' + name.replace(/[.^$*+?()[\]{}|\\]/g, '\\$&')
 
 export function toast(text, stay_ms) {
     const t = el('div.toast', {role: 'status'}, text);
+    for (const older of document.querySelectorAll('.toast')) older.remove();
     document.getElementById('app').append(t);
     setTimeout(() => t.remove(), stay_ms || 2600);
 }

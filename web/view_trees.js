@@ -1,22 +1,28 @@
 // The call tree and its inverse as tables that unfold; callers and callees of a function.
 import { el, button, share, whisker, count } from './view_text.js';
 
+// Deep calls are moved less and less to the right: their names need the room.
+const indent = (depth, step) => step * (depth < 16 ? depth : depth < 60 ? 16 + (depth - 16) / 5 : 25);
+
+const REVEALED = 40; // calls that a search unfolds
+
 export class TreePane {
+    static early = true;
     constructor(app) {
         this.app = app;
         this.rows = el('tbody');
         this.invert = button('Callers first', 'Start at the functions that ran (t)', () => app.change({inverted: !app.state.inverted}));
         this.box = el('div.scroll', {tabindex: 0, onkeydown: e => this.key(e)},
-            el('table.tree', {role: 'treegrid', 'aria-label': 'Call tree'}, el('thead', null, el('tr', null, el('th.r', null, 'total'), el('th'), el('th.r', null, 'amount'), el('th.r', null, 'self'), el('th.r', null, 'samples'), el('th', null, 'function'), el('th', null, 'module'))), this.rows));
+            el('table.tree', {role: 'treegrid', 'aria-label': 'Call tree'}, el('thead', null, el('tr', null, el('th.r', null, 'total'), el('th.mid'), this.amount = el('th.r.mid'), el('th.r', null, 'self'), el('th.r.mid', null, 'samples'), el('th', null, 'function'), el('th.mid', null, 'module'))), this.rows));
         this.element = el('div.pane', null, el('div.tools', null, this.invert, button('Unfold the hottest path', 'The largest callee of each', () => this.hottest()),
             el('span.note', null, 'Right and left arrow unfold and fold; * unfolds all below.')), this.box);
     }
     async update() {
         const s = this.app.state;
         this.invert.setAttribute('aria-pressed', s.inverted);
-        const question = {...this.app.selection(), ask: 'tree', least: 0.0005, inverted: s.inverted, group: 'none'};
+        const question = {...this.app.selection(), ask: 'tree', packed: true, least: 0.0005, inverted: s.inverted, group: 'none'};
         const key = JSON.stringify(question);
-        if (key === this.asked) return;
+        if (key === this.asked) return this.seek();
         const tree = await this.app.ask('calltree', question);
         if (!tree) return;
         this.asked = tree.error ? null : key;
@@ -27,20 +33,44 @@ export class TreePane {
         this.children = Array.from({length: tree.n}, () => []);
         for (let i = 1; i < tree.n; i++) this.children[tree.parent[i]].push(i);
         for (const list of this.children) list.sort((a, b) => tree.total[b] - tree.total[a] || a - b);
-        this.rows.replaceChildren(...this.children[0].map(i => this.row(i, 0)));
+        this.amount.textContent = this.app.about && this.app.about.noun === 'time' ? 'time' : 'value';
+        this.fold();
         this.hottest();
+        this.sought = '';
+        this.seek();
         const shares = await this.app.ask('calltree_shares', {...question, ask: 'tree_shares'});
         if (!shares || shares.error || this.asked !== key) return;
         this.shares = shares.shares;
         for (const row of this.rows.children) this.fill(row);
+    }
+    fold() { this.rows.replaceChildren(...this.children[0].map(i => this.row(i, 0))); }
+    // What is searched for is marked, and unfolded where it has the most.
+    seek() {
+        const text = this.app.state.search;
+        this.match = this.app.matcher();
+        if (text !== this.sought && this.match) this.reveal();
+        this.sought = text;
+        for (const row of this.rows.children) row.classList.toggle('hit', !!this.match && this.match(row.dataset.name));
+    }
+    reveal() {
+        const t = this.tree, hit = t.labels.map(l => !!l && this.match(l.name)), found = [], above = new Set();
+        for (let i = 1; i < t.n; i++) if (hit[t.label[i]]) found.push(i);
+        if (!found.length) return;
+        for (const i of found.sort((a, b) => t.total[b] - t.total[a]).slice(0, REVEALED)) for (let up = t.parent[i]; up > 0 && !above.has(up); up = t.parent[up]) above.add(up);
+        this.fold();
+        for (let row = this.rows.firstElementChild; row; row = row.nextElementSibling) if (above.has(+row.dataset.node)) this.toggle(row, true);
+        const first = [...this.rows.children].find(row => row.classList.contains('hit'));
+        if (first) this.box.scrollTop += first.getBoundingClientRect().top - this.box.getBoundingClientRect().top - this.box.clientHeight / 3;
     }
     row(i, depth) {
         const t = this.tree, l = t.labels[t.label[i]], inner = this.children[i].length;
         const fold = el('span.fold', {onclick: e => { e.stopPropagation(); this.toggle(row); }}, inner ? '▸' : '');
         const row = el('tr', {role: 'row', 'data-node': i, 'data-depth': depth, 'data-name': l.name, 'aria-level': depth + 1, 'aria-expanded': inner ? 'false' : null, tabindex: -1, title: l.name + (l.file ? '\n' + l.file + (l.line ? ':' + l.line : '') : ''),
             onclick: () => this.choose(row), ondblclick: () => this.toggle(row)},
-            el('td.r'), el('td.w'), el('td.r', null, this.app.amount(t.total[i])), el('td.r'), el('td.r', null, t.total_samples ? count(t.total_samples[i]) : '-'),
-            el('td.n', null, ' '.repeat(Math.min(depth, 60) * 2) + (depth > 60 ? `(${depth}) ` : ''), fold, l.name), el('td.m', null, l.module));
+            el('td.r'), el('td.w.mid'), el('td.r.mid', null, this.app.amount(t.total[i])), el('td.r'), el('td.r.mid', null, t.total_samples ? count(t.total_samples[i]) : '-'),
+            el('td.n', null, fold, depth > 60 ? `(${depth}) ` : '', l.name), el('td.m.mid', null, l.module));
+        fold.style.marginLeft = indent(depth, this.box.clientWidth < 700 ? 5 : 14) + 'px';
+        if (this.match && this.match(l.name)) row.classList.add('hit');
         this.fill(row);
         return row;
     }
@@ -124,7 +154,7 @@ export class CallersPane {
         this.callers = el('tbody');
         this.callees = el('tbody');
         const side = (title, rows) => el('section', null, el('h2', null, title), el('div.scroll', null, el('table', {'aria-label': title},
-            el('thead', null, el('tr', null, el('th.r', null, 'total'), el('th'), el('th.r', null, 'part'), el('th', null, 'function'))), rows)));
+            el('thead', null, el('tr', null, el('th.r', null, 'total'), el('th.mid'), el('th.r', null, 'part'), el('th', null, 'function'))), rows)));
         this.element = el('div.pane', null, el('div.tools', null, this.input, this.note), el('div.split', null, side('Called by', this.callers), side('Calls', this.callees)));
     }
     async update() {
@@ -154,7 +184,7 @@ export class CallersPane {
         for (const c of list) {
             const go = () => { if (!c.name.startsWith('(')) this.app.change({fn: c.name}); };
             rows.append(el('tr', {title: c.name, tabindex: 0, onclick: go, onkeydown: e => { if (e.key === 'Enter') go(); }},
-                el('td.r', null, share(c.total.share, c.total.low, c.total.high)), el('td.w', null, whisker(c.total.share, c.total.low, c.total.high, full)),
+                el('td.r', null, share(c.total.share, c.total.low, c.total.high)), el('td.w.mid', null, whisker(c.total.share, c.total.low, c.total.high, full)),
                 el('td.r', null, share(c.part)), el('td.n', null, c.name)));
         }
     }

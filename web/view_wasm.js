@@ -1,11 +1,6 @@
 // The core: files in, questions in, JSON out. src/page/core.h in WebAssembly.
 const decoder = new TextDecoder(), encoder = new TextEncoder();
 
-export async function unzip(bytes) {
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
 // The core has no files and no clock: all that it may ask a system for fails, but an end with a reason.
 function system(module, memory) {
     let said = '';
@@ -31,50 +26,44 @@ function system(module, memory) {
 }
 
 export class Core {
-    static async start(bytes) {
+    static async start(module) {
         const core = new Core();
-        const module = await WebAssembly.compile(bytes);
         const instance = await WebAssembly.instantiate(module,
             {wasi_snapshot_preview1: system(module, () => core.c.memory)});
         core.c = instance.exports;
         core.c._initialize();
         return core;
     }
-    give(bytes) {
-        const at = this.c.wasm_bytes(bytes.length);
+    // Call WHAT with the bytes of PARTS one after the other, which are the core's while it runs.
+    call(what, parts) {
+        const n = parts.reduce((sum, part) => sum + part.length, 0), at = this.c.wasm_bytes(n);
         if (!at) throw new Error('the page has no memory left for this file');
-        new Uint8Array(this.c.memory.buffer, at, bytes.length).set(bytes);
-        return at;
+        let to = at;
+        for (const part of parts) {
+            new Uint8Array(this.c.memory.buffer, to, part.length).set(part);
+            to += part.length;
+        }
+        const rc = what(at, n);
+        this.c.wasm_free(at);
+        return rc;
     }
     answer() {
         return decoder.decode(new Uint8Array(this.c.memory.buffer, this.c.wasm_answer(), this.c.wasm_answer_bytes()));
     }
-    load(file, bytes) {
-        const at = this.give(bytes);
-        const rc = this.c.wasm_load(file, at, bytes.length);
-        this.c.wasm_free(at);
-        if (rc !== 0) throw new Error(this.answer());
+    load(file, parts) {
+        if (this.call((at, n) => this.c.wasm_load(file, at, n), parts) !== 0) throw new Error(this.answer());
     }
-    loadCode(file, bytes) {
-        const at = this.give(bytes);
-        const rc = this.c.wasm_load_code(file, at, bytes.length);
-        this.c.wasm_free(at);
-        if (rc !== 0) throw new Error(this.answer());
+    loadCode(file, parts) {
+        if (this.call((at, n) => this.c.wasm_load_code(file, at, n), parts) !== 0) throw new Error(this.answer());
     }
     ask(question) {
-        const bytes = encoder.encode(JSON.stringify(question));
-        const at = this.give(bytes);
-        this.c.wasm_ask(at, bytes.length);
-        this.c.wasm_free(at);
+        this.call(this.c.wasm_ask, [encoder.encode(JSON.stringify(question))]);
         return this.answer();
     }
-    // The same as bytes of their own, to be handed over without a copy.
+    // The same as bytes of their own, to be handed over without a copy, and the columns that go with them.
     askBytes(question) {
-        const bytes = encoder.encode(JSON.stringify(question));
-        const at = this.give(bytes);
-        this.c.wasm_ask(at, bytes.length);
-        this.c.wasm_free(at);
-        const answer = this.c.wasm_answer();
-        return this.c.memory.buffer.slice(answer, answer + this.c.wasm_answer_bytes());
+        this.call(this.c.wasm_ask, [encoder.encode(JSON.stringify(question))]);
+        const part = (from, n) => this.c.memory.buffer.slice(from, from + n), n = this.c.wasm_columns_bytes();
+        return {answer: part(this.c.wasm_answer(), this.c.wasm_answer_bytes()), columns: n ? part(this.c.wasm_columns(), n) : null};
     }
 }

@@ -1,18 +1,17 @@
 // The worker: one core, questions in the order they come.
-import { Core, unzip } from './view_wasm.js';
+import { Core } from './view_wasm.js';
 
 let core;
 
 const work = {
-    async start({wasm}) {
-        core = await Core.start(await unzip(wasm));
+    async start({module}) {
+        core = await Core.start(module);
     },
-    async load({file, bytes}) {
-        bytes = new Uint8Array(bytes);
-        core.load(file, bytes[0] === 0x1f && bytes[1] === 0x8b ? await unzip(bytes) : bytes);
+    load({file, parts}) {
+        core.load(file, parts);
     },
-    async code({file, bytes}) {
-        core.loadCode(file, await unzip(new Uint8Array(bytes)));
+    code({file, parts}) {
+        core.loadCode(file, parts);
     },
     ask({question}) {
         return core.askBytes(question);
@@ -24,8 +23,8 @@ let last = Promise.resolve();
 self.onmessage = ({data}) => {
     last = last.then(async () => {
         try {
-            const answer = await work[data.what](data);
-            self.postMessage({id: data.id, answer}, answer ? [answer] : []);
+            const {answer, columns} = await work[data.what](data) || {};
+            self.postMessage({id: data.id, answer, columns}, [answer, columns].filter(b => b));
         } catch (e) {
             self.postMessage({id: data.id, failed: e.message || String(e)});
         }

@@ -221,8 +221,8 @@ static void say_agreement(const struct proof *p)
     session_say(p->s, "equal %-*s  %s; seed %llu, %.1f s\n", equal_name_width(p->s), p->job->name,
                 buf_cstr(&line), (unsigned long long)p->c->seed,
                 (double)(clock_monotonic_ns() - p->begin_ns) / 1e9);
-    session_say(p->s, "      %-*s  slightly wrong results noticed: %s\n", equal_name_width(p->s),
-                "", buf_cstr(&slots));
+    session_say(p->s, "      %-*s  planted small errors caught: %s\n", equal_name_width(p->s), "",
+                buf_cstr(&slots));
     if (unused.n)
         session_say(p->s, "      %-*s  note: no result depended on the last element of %s\n",
                     equal_name_width(p->s), "", buf_cstr(&unused));
@@ -309,7 +309,7 @@ static int prove(struct proof *p, struct err *err)
     return race_run(p->s, p->c, p->job->name, err);
 }
 
-/* CPU seconds of one call: early enough to tell what hangs, before the whole job counts as hanging.
+/* CPU seconds of one call: early enough to name what hangs, before the whole job counts as hanging.
  */
 static int hang_limit_s(const struct options *o)
 {

@@ -49,7 +49,7 @@ enum access { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE };
 struct fault {
     int signal; /* 0 = none */
     uintptr_t address;
-    bool has_address; /* the processor does not tell it for misaligned vector accesses */
+    bool has_address; /* the processor does not report it for misaligned vector accesses */
     enum access access;
 };
 

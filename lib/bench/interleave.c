@@ -1,4 +1,5 @@
-/* interleave.c - KELVIN_INTERLEAVE: schedules tried one after the other, and what fails told. */
+/* interleave.c - KELVIN_INTERLEAVE: schedules tried one after the other, and what fails reported.
+ */
 #include "base/units.h"
 #include "bench.h"
 #include "turns.h"

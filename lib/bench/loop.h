@@ -42,7 +42,7 @@ struct loop_result {
     bool has_cpu;      /* false where the body pauses: reading that clock takes too long for it */
     bool flat;         /* all rounds as long: linear sampling would have taken too long */
     size_t disturbed;  /* rounds in which another program took the CPU; of one thread only */
-    double items, bytes, flops;    /* as told by the body */
+    double items, bytes, flops;    /* as reported by the body */
     double loop_ns;                /* what the empty loop took, an iteration */
     double loop_cpu_ns;            /* the same in CPU time */
     double pauses;                 /* kelvin_pause() an iteration */

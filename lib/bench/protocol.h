@@ -43,7 +43,7 @@
  * on a line, by wall and by CPU time; null or left out where all rounds are of one length. counts,
  * times: iterations and nanoseconds of each timed round as the clock gave them, overhead and all.
  * disturbed: rounds in which another program took the CPU. items, bytes and flops are of one
- * iteration, 0 or left out = not told. param and size are left out where there is no parameter.
+ * iteration, 0 or left out = not reported. param and size are left out where there is no parameter.
  * With list=1 a benchmark is
  * {"name":...,"param":...,"size":...}. ratio: how many times as fast the candidate of a proof is;
  * the interval misses with the probability `miss`. gate is holds, broken or undecided. Readers

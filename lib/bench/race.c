@@ -186,9 +186,9 @@ static double median_ns(const struct race *r, enum side side)
 
 static void say_race(struct race *r)
 {
-    static const char *const words[] = {[GATE_HOLDS] = "holds",
-                                        [GATE_BROKEN] = "DOES NOT HOLD",
-                                        [GATE_UNDECIDED] = "UNDECIDED: more --time"};
+    static const char *const words[] = {[GATE_HOLDS] = "passed",
+                                        [GATE_BROKEN] = "FAILED",
+                                        [GATE_UNDECIDED] = "INCONCLUSIVE, give it more --time"};
     char times[2][UNITS_MAX];
     for (int side = 0; side < 2; side++) {
         double ns = median_ns(r, (enum side)side);
@@ -199,7 +199,7 @@ static void say_race(struct race *r)
                 equal_name_width(r->s), r->name, r->speedup, r->interval.low, r->interval.high,
                 100 * (1 - r->paired.miss), times[1], times[0], r->blocks);
     if (r->c->racing.min_speedup > 0)
-        session_say(r->s, "; at least %g %s", r->c->racing.min_speedup, words[gate_of(r)]);
+        session_say(r->s, "; at least %g: %s", r->c->racing.min_speedup, words[gate_of(r)]);
     session_say(r->s, "\n");
 }
 

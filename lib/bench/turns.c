@@ -65,7 +65,7 @@ static void turn_give(unsigned to)
     pthread_cond_signal(&turns.threads[to].wake);
 }
 
-/* Whoever is given the baton while all is to end leaves its body. */
+/* A thread that is given the baton while all is to end leaves its body. */
 static void turn_pass(unsigned to)
 {
     if (to != me->number) {

@@ -50,9 +50,10 @@ struct calltree {
     int64_t *self_count, *total_count; /* samples behind them; NULL where not recorded */
     bool *group; /* whether a node is a thread or process, not a function; NULL = none is */
     uint32_t *node_of_row; /* of the selection's rows, the innermost that is here; or NULL */
-    int64_t *start;  /* charts: nanoseconds since the first row, or without times the sum of the
-                        values earlier; NULL in trees by name */
-    int64_t *extent; /* charts with times: nanoseconds from its start to its end; else NULL */
+    int64_t *start;    /* charts: nanoseconds since the first row, or without times the sum of the
+                          values earlier; NULL in trees by name */
+    int64_t *extent;   /* charts with times: nanoseconds from its start to its end; else NULL */
+    uint64_t first_ns; /* charts with times: of the first row */
     uint32_t *child_at, *child_end; /* children: list[child_at[node] .. child_end[node]) */
     uint32_t *list;
 };

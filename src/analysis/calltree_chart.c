@@ -175,7 +175,7 @@ void calltree_merge_by_clock(struct builder *b)
     struct path path = {0};
     struct chart_path open = {0};
     int64_t length = sample_length(b, at), last = 0;
-    uint64_t first = first_time(b, at);
+    uint64_t first = b->t->first_ns = first_time(b, at);
     *vec_push(&b->start) = 0;
     *vec_push(&b->extent) = 0;
     for (size_t i = 0; i < b->s->n_rows; i++) {

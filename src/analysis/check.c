@@ -13,7 +13,7 @@
 /* Past this many times the samples nobody would wait for a decision. */
 enum { MOST_MORE = 100, LISTED = 4 };
 
-const char *const check_verdict_names[] = {"passed", "failed", "inconclusive"};
+const char *const check_verdict_names[] = {"passed", "failed", "inconclusive", "not applicable"};
 
 /* --- words --- */
 
@@ -156,6 +156,12 @@ static enum check_verdict check_compare(struct interval is, struct interval boun
     return is.high < bounds.low || is.low > bounds.high ? CHECK_FAILS : CHECK_INCONCLUSIVE;
 }
 
+static struct interval widened(const struct check_value *v)
+{
+    return (struct interval){v->interval.low - v->wider_by.low,
+                             v->interval.high + v->wider_by.high};
+}
+
 /* How many times the samples would shrink the interval to one side of a bound in it. */
 static double more_needed(const struct check_value *v, double bound)
 {
@@ -191,6 +197,11 @@ static void check_explain(struct buf *b, const struct check_value *v, struct int
         buf_str(b, "its 95% interval, ");
         add_between(b, v->interval, ret->unit);
         buf_str(b, ",");
+        if (v->wider_by.low > 0 || v->wider_by.high > 0) {
+            buf_str(b, " widened to ");
+            add_between(b, widened(v), ret->unit);
+            buf_str(b, " for run-to-run variation,");
+        }
     }
     buf_printf(b, " is %s the expected range, ", words[ret->verdict]);
     check_range(b, bounds, ret->unit);
@@ -228,7 +239,9 @@ void check_decide(struct check_job *job, const struct check_value *v, struct int
     autobuf struct buf why = {0}, observed = {0};
     ret->value = v->value;
     ret->interval = v->exact ? (struct interval){v->value, v->value} : v->interval;
-    ret->verdict = v->doubt ? CHECK_INCONCLUSIVE : check_compare(ret->interval, bounds);
+    ret->verdict = v->doubt   ? CHECK_INCONCLUSIVE
+                   : v->exact ? check_compare(ret->interval, bounds)
+                              : check_compare(widened(v), bounds);
     if (v->doubt)
         buf_str(&why, v->doubt);
     else
@@ -265,7 +278,7 @@ struct text check_name(struct check_job *job, const struct flat *list, const boo
 /* --- shares --- */
 
 /*
- * The program has the function, and no sample does: of N samples that tells how little it takes.
+ * The program has the function, and no sample does: of N samples that says how little it takes.
  * Part of another function's name is no reason to take that one.
  */
 static bool is_never_sampled(const struct check_job *job, const char *function)
@@ -401,8 +414,9 @@ static int check_presence(struct check_job *job, const struct rule *rule, struct
     ret->value = s.share;
     ret->interval = s.interval;
     if (seen) {
-        buf_str(&why, "it is on the stacks of ");
+        buf_str(&why, "it is on ");
         check_number(&why, s.share, RULE_SHARE);
+        buf_str(&why, " of the stacks");
     } else {
         explain_absence(job, &why, rule);
     }
@@ -470,11 +484,35 @@ static bool needs_no_recording(const struct check_job *job, const struct rule *r
            (rule->kind == RULE_RATE && check_find_rate(job, rule->function));
 }
 
+/* A diff rule without anything to compare with, where that is no error. */
+static void check_rule_alone(struct check_job *job, struct check_result *r)
+{
+    struct check_value none = {.value = NAN, .doubt = job->in->no_before};
+    check_decide(job, &none, rule_bounds(r->rule), r);
+    if (job->in->skip_diffs)
+        r->verdict = CHECK_SKIPPED;
+    else
+        job->check->n[r->verdict]++;
+    *vec_push(&job->check->results) = *r;
+}
+
+static bool lacks_before(const struct check_job *job, const struct rule *rule)
+{
+    const struct check_input *in = job->in;
+    if (rule_compares(rule) && rule_is_of_runs(rule))
+        return check_runs_lack_before(job);
+    return rule_compares(rule) && !in->before && !(rule_is_of_events(rule) && in->counts_before);
+}
+
 static void check_rule(struct check_job *job, const struct rule *rule)
 {
     struct check_result r = {.rule = rule, .unit = rule->range.unit};
     struct check_value none = {.value = NAN, .doubt = "there is no recording to check it against"};
     r.expected = expected_of(job, rule);
+    if (lacks_before(job, rule)) {
+        check_rule_alone(job, &r);
+        return;
+    }
     if (!job->in->selection && !needs_no_recording(job, rule))
         check_decide(job, &none, rule_bounds(rule), &r);
     else if (evaluators[rule->kind](job, rule, &r) != 0)
@@ -488,6 +526,7 @@ int check_build(struct check *c, struct rules *rules, const struct check_input *
     *c = (struct check){0};
     if (rules_require(rules, &(struct rules_have){.before = in->before,
                                                   .counts_before = in->counts_before,
+                                                  .may_lack_before = in->no_before != NULL,
                                                   .sizes = in->scaling}) != 0)
         return -1;
     struct check_job job = {

@@ -19,8 +19,16 @@
 #include "model/series.h"
 
 struct scaling;
+struct suppressions;
 
-enum check_verdict { CHECK_HOLDS, CHECK_FAILS, CHECK_INCONCLUSIVE, CHECK_VERDICTS };
+/* CHECK_SKIPPED is no verdict: the rule does not apply, and nobody counts it. */
+enum check_verdict {
+    CHECK_HOLDS,
+    CHECK_FAILS,
+    CHECK_INCONCLUSIVE,
+    CHECK_VERDICTS,
+    CHECK_SKIPPED = CHECK_VERDICTS,
+};
 
 extern const char *const check_verdict_names[]; /* "passed"... */
 
@@ -29,6 +37,7 @@ struct check_runs {
     const char *name; /* of a benchmark or metric; "" = the whole command */
     const struct series *series;
     enum measure measure; /* what scatter is of, and what decides: wall or CPU time, a metric */
+    const struct series *before; /* of the baseline, for diff rules; NULL = none */
 };
 
 /* What there is to check. All of it must outlive the check. */
@@ -37,14 +46,17 @@ struct check_input {
     const struct profile *heap;        /* for rules about the heap; NULL = the selection's */
     const struct selection *before;    /* for diff rules; NULL = none */
     const struct profile *heap_before; /* the same of the heap; NULL = that of before */
-    const struct simd_row *code;       /* the functions that ran, for simd rules */
+    const char *no_before;       /* why diff rules may have none; NULL = then they are errors */
+    bool skip_diffs;             /* they do not apply then; else they are inconclusive */
+    const struct simd_row *code; /* the functions that ran, for simd rules */
     size_t n_code;
     const char *no_code;            /* why some or all code is missing; "" = it is not */
     struct scaling *scaling;        /* for growth rules; NULL = none */
     const struct selection *scopes; /* for rules about scopes; NULL = all of them */
     const struct check_runs *runs;  /* for rules about measured runs */
     size_t n_runs;
-    const struct selection *counts; /* simulated misses; NULL = counters of the selection */
+    const struct suppressions *known_leaks; /* which are no matter to rules; NULL = reserves only */
+    const struct selection *counts;         /* simulated misses; NULL = counters of the selection */
     const struct selection *counts_before;
 
     /* Whether the program has a function that was never sampled; NULL = nobody knows. */

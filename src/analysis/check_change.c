@@ -2,29 +2,10 @@
 #include "analysis/check_inner.h"
 #include "analysis/difftest.h"
 #include "analysis/runcost.h"
+#include "base/calc.h"
 #include "base/units.h"
 
 #include <math.h>
-
-/*
- * The interval of after / before - 1, from the intervals of both (Donner and Zou's MOVER, as
- * Newcombe's is for the difference). Without a bound above where before may be nothing.
- */
-static struct interval relative(const struct flat_share *before, const struct flat_share *after)
-{
-    struct interval x = after->interval, y = before->interval;
-    double p = after->share, q = before->share, both = p * q;
-    double low_after = x.low * (2 * p - x.low), high_after = x.high * (2 * p - x.high);
-    double low_before = y.low * (2 * q - y.low), high_before = y.high * (2 * q - y.high);
-    struct interval r = {0, INFINITY};
-    if (q <= 0)
-        r.low = y.high > 0 ? x.low / y.high : 0;
-    else if (x.low > 0)
-        r.low = low_after / (both + sqrt(fmax(0, both * both - low_after * high_before)));
-    if (q > 0 && low_before > 0)
-        r.high = (both + sqrt(fmax(0, both * both - high_after * low_before))) / low_before;
-    return (struct interval){r.low - 1, r.high - 1};
-}
 
 /*
  * What the runs cost, where that compares: a function that has the same share of a run twice as
@@ -45,19 +26,31 @@ static double growth_of_whole(const struct sides *s)
     return sides_have_costs(s) ? s->cost_after.value / s->cost_before.value : 1;
 }
 
+static struct difftest_share share_of_side(const struct flat_share *s)
+{
+    return (struct difftest_share){s->share, s->n_effective};
+}
+
+/* The same interval as `kelvin diff` has. */
+static struct interval change_of_cost(const struct sides *s)
+{
+    struct difftest_typical whole = {-calc_log(growth_of_whole(s)), 0};
+    struct interval i =
+        difftest_pair_ratio(share_of_side(&s->before), share_of_side(&s->after), whole);
+    return (struct interval){i.low - 1, s->before.share > 0 ? i.high - 1 : INFINITY};
+}
+
 /*
  * The cost of one run per side may differ by so much without any change of the program (see
- * diff.h), so the interval reaches to where that much of it is taken off.
+ * diff.h), so what is judged reaches to where that much of it is taken off.
  */
 #define RUNS_DIFFER 1.2
 
-static struct interval change_of_cost(const struct sides *s)
+static struct interval allow_for_runs(const struct sides *s, struct interval i)
 {
-    struct interval shares = relative(&s->before, &s->after);
-    double whole = growth_of_whole(s);
-    double rest = whole / fmin(fmax(whole, 1 / RUNS_DIFFER), RUNS_DIFFER);
-    return (struct interval){fmin(whole, rest) * (shares.low + 1) - 1,
-                             fmax(whole, rest) * (shares.high + 1) - 1};
+    double chance = 1 / fmin(fmax(growth_of_whole(s), 1 / RUNS_DIFFER), RUNS_DIFFER);
+    return (struct interval){(1 - fmin(chance, 1)) * (i.low + 1),
+                             isinf(i.high) ? 0 : (fmax(chance, 1) - 1) * (i.high + 1)};
 }
 
 static struct check_value change_of(const struct sides *s, enum rule_unit unit)
@@ -66,15 +59,15 @@ static struct check_value change_of(const struct sides *s, enum rule_unit unit)
     struct check_value v = {.remedy = sides_have_costs(s) && unit != RULE_POINTS
                                           ? "several longer recordings on both sides would decide"
                                           : "longer recordings on both sides would decide"};
-    struct difftest t = difftest_pair((struct difftest_share){before->share, before->n_effective},
-                                      (struct difftest_share){after->share, after->n_effective});
     if (unit == RULE_POINTS) {
+        struct difftest t = difftest_pair(share_of_side(before), share_of_side(after));
         v.value = after->share - before->share;
         v.interval = (struct interval){t.low, t.high};
     } else {
         double share = before->share > 0 ? after->share / before->share : INFINITY;
         v.value = growth_of_whole(s) * share - 1;
         v.interval = change_of_cost(s);
+        v.wider_by = allow_for_runs(s, v.interval);
     }
     return v;
 }

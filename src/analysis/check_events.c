@@ -75,7 +75,7 @@ static struct eventrate_sum sum_of_set(const struct eventrates *r, const struct 
 static struct event_figure figure_counted(const struct flat *list, const bool *in_set,
                                           const struct rule *rule)
 {
-    struct eventrates r = eventrates_build(list);
+    struct eventrates r = eventrates_build(list, (struct str_id){0});
     enum eventrate rate = rate_of_rule(rule->kind);
     enum counted event = eventrate_event(rate);
     bool per = rule->range.unit == RULE_PER_1000;
@@ -144,6 +144,30 @@ static struct check_value change_of_figures(const struct event_figure *old,
     return v;
 }
 
+/* What was simulated for each row of LIST. Free it. */
+static double *simulated_values(const struct flat *list, enum rule_kind kind)
+{
+    double *values = mem_calloc(list->rows.n + 1, sizeof *values);
+    struct misses m = misses_build(list);
+    for (size_t i = 0; i < m.rows.n; i++)
+        values[m.rows.at[i].row] = simulated_figure(&m.rows.at[i].counts, kind);
+    misses_done(&m);
+    return values;
+}
+
+/* Who misses more than before. */
+static const char *events_grown_by(struct check_job *job, const struct rule *rule,
+                                   const struct selection *before, const struct selection *now)
+{
+    struct flat *old = flat_build(before, FLAT_FUNCTION), *list = flat_build(now, FLAT_FUNCTION);
+    autofree double *was = simulated_values(old, rule->kind);
+    autofree double *is = simulated_values(list, rule->kind);
+    const char *name = check_most_grown(job, old, was, list, is);
+    flat_free(old);
+    flat_free(list);
+    return name;
+}
+
 int check_events(struct check_job *job, const struct rule *rule, struct check_result *ret)
 {
     const struct check_input *in = job->in;
@@ -165,6 +189,11 @@ int check_events(struct check_job *job, const struct rule *rule, struct check_re
                : rule->change ? check_text(job, "from %.0f to %.0f, %s: %s", old.value, now.value,
                                            how, ret->why)
                               : check_text(job, "%s: %s", how, ret->why);
+    bool grew = rule->change && !rule->function && v.exact && ret->verdict == CHECK_FAILS &&
+                now.value > old.value;
+    const char *by = grew ? events_grown_by(job, rule, before, s) : NULL;
+    if (by)
+        ret->why = check_text(job, "%s; most of the growth is by %s", ret->why, by);
     return 0;
 }
 

@@ -1,6 +1,8 @@
 /* check_heap.c - rules about the heap: bytes and blocks, of all of it or below a function. */
 #include "analysis/check_inner.h"
+#include "analysis/heapstory.h"
 #include "analysis/scopejoin.h"
+#include "analysis/suppressions.h"
 #include "base/calc.h"
 #include "model/heapstream.h"
 #include "model/meta.h"
@@ -66,7 +68,8 @@ static struct below share_below(struct check_job *job, const struct selection *s
     autofree bool *elsewhere = in_set ? NULL : check_find(job->list, function, err);
     b.share = in_set ? flat_share_of_set(list, in_set, FLAT_TOTAL).share : 0;
     b.found = in_set != NULL;
-    b.elsewhere = elsewhere != NULL;
+    b.elsewhere = elsewhere ||
+                  (!in_set && job->in->has_function && job->in->has_function(s->profile, function));
     flat_free(list);
     return b;
 }
@@ -81,12 +84,93 @@ static struct interval interval_of(const struct selection *s, double value, doub
     return (struct interval){value * seen.low / n, value * seen.high / n};
 }
 
+/* Numbers of blocks rest on the few samples of small ones: heapstory_counts.c. */
+static struct interval count_interval_of(const struct selection *s, double value, double share)
+{
+    const struct rows *rows = &s->stream->rows;
+    uint64_t sample_bytes = 0;
+    int samples = heapstream_find_column(s->profile, s->value.stream, HEAP_SAMPLES);
+    int blocks = heapstream_find_column(s->profile, s->value.stream, HEAP_ALLOCATIONS);
+    meta_find_u64(&s->profile->meta, META_HEAP_SAMPLE_BYTES, &sample_bytes);
+    if (samples < 0 || blocks < 0 || !sample_bytes)
+        return interval_of(s, value, share);
+    double variance[STORY_COUNTS] = {0}, unit = calc_ten_to(s->stream->types[blocks].decimals);
+    for (size_t i = 0; i < rows->n; i++) {
+        int64_t row[STORY_VALUES] = {[STORY_ALLOCATIONS] = rows->value[blocks][i],
+                                     [STORY_SAMPLES] = rows->value[samples][i]};
+        heapstory_add_variance(variance, row, unit);
+    }
+    return heapstory_weighted_interval(value, variance[STORY_COUNT_ALLOCATIONS] * share,
+                                       heapstory_unseen_weight(sample_bytes));
+}
+
 /* What a rule is about, in one profile. */
 struct heap_value {
     struct check_value v;
     struct below below;
-    bool in_scope; /* the rule's name is a scope of the program, not a function */
+    bool in_scope;    /* the rule's name is a scope of the program, not a function */
+    double known;     /* bytes that leaked as they are known to: in no other number */
+    const char *most; /* who leaked most of the others; NULL = nobody */
 };
+
+/* --- leaks that are known --- */
+
+/* Whether the rest of the stream's stacks below each stack are known: 0 = not asked, 1 = no. */
+static bool is_known_stack(const struct suppressions *known, const struct profile *p,
+                           struct stack_id stack, uint8_t *seen)
+{
+    if (!seen[stack.i])
+        seen[stack.i] = suppressions_match(known, p, stack) ? 2 : 1;
+    return seen[stack.i] == 2;
+}
+
+/* Take rows out of S that leaked as KNOWN says; returns what they leaked, in S's own decimals. */
+static int64_t leave_out_known(struct selection *s, const struct suppressions *known)
+{
+    autofree uint8_t *seen = mem_calloc(s->profile->stacks.nodes.n + 1, 1);
+    const int64_t *values = selection_values(s), *counts = selection_counts(s);
+    uint32_t *rows = mem_calloc(s->n_rows + 1, sizeof *rows);
+    int64_t left_out = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        if (!values[row] || !is_known_stack(known, s->profile, s->stream->rows.stack[row], seen)) {
+            rows[n++] = (uint32_t)row;
+            continue;
+        }
+        left_out += values[row];
+        s->n_samples -= counts ? counts[row] : 0;
+    }
+    free(s->rows);
+    s->rows = rows;
+    s->n_rows = n;
+    s->total -= left_out;
+    return left_out;
+}
+
+static int64_t leave_out_leaks(const struct check_job *job, struct selection *s)
+{
+    struct suppressions reserves = {0};
+    suppressions_add_reserves(&reserves);
+    int64_t bytes = leave_out_known(s, &reserves);
+    if (job->in->known_leaks)
+        bytes += leave_out_known(s, job->in->known_leaks);
+    suppressions_done(&reserves);
+    return bytes;
+}
+
+/* The function that asked for most of S; NULL = nobody did. */
+static const char *asks_most(struct check_job *job, const struct selection *s)
+{
+    struct flat *list = flat_build(s, FLAT_FUNCTION);
+    uint32_t row;
+    bool any = s->total > 0 && flat_top(list, FLAT_SELF, 1, &row);
+    const char *name = any ? check_text(job, "%.*s", TEXT_ARG(flat_name(list, row))) : NULL;
+    flat_free(list);
+    return name;
+}
+
+/* --- values --- */
 
 /* Benchmarks whose figures P has: "parse/n=64, scan". */
 static void add_counting_benchmarks(struct buf *b, const struct profile *p)
@@ -136,6 +220,11 @@ static int heap_value_of(struct check_job *job, const struct rule *rule, const s
     if (!heapstream_find(p, column_of_rule(rule->kind), &ref))
         return check_fail(job, rule, "there is no heap in the profile: record it with its heap");
     struct selection s = selection_all(p, ref);
+    double unit = calc_ten_to(profile_value(p, ref)->decimals);
+    if (rule->kind == RULE_LEAKED) {
+        ret->known = (double)leave_out_leaks(job, &s) / unit;
+        ret->most = rule->function ? NULL : asks_most(job, &s);
+    }
     ret->in_scope =
         rule->function && scopejoin_has_labels(p) && scopejoin_has_scope(p, rule->function);
     if (rule->function)
@@ -143,10 +232,11 @@ static int heap_value_of(struct check_job *job, const struct rule *rule, const s
                                    : share_below(job, &s, rule->function, &err);
     /* Before a change a function may not have been there yet. */
     bool known = ret->below.found || ret->below.elsewhere || rule->change;
-    double whole = (double)s.total / calc_ten_to(profile_value(p, ref)->decimals);
-    double value = round(ret->below.share * whole);
+    double value = round(ret->below.share * (double)s.total / unit);
     ret->v = (struct check_value){.value = value, .exact = check_is_exact(&s)};
-    ret->v.interval = interval_of(&s, value, ret->below.share);
+    bool counts = rule->kind == RULE_ALLOCATIONS || rule->kind == RULE_TEMPORARY;
+    ret->v.interval = counts && !ret->v.exact ? count_interval_of(&s, value, ret->below.share)
+                                              : interval_of(&s, value, ret->below.share);
     if (!ret->below.found && !ret->v.exact)
         ret->v.doubt = "no sampled block was allocated below it, which does not show that none was";
     selection_done(&s);
@@ -159,15 +249,41 @@ static double heap_change_of(double before, double now)
     return before > 0 ? (now - before) / before : now > 0 ? INFINITY : 0;
 }
 
+static double *self_values(const struct flat *list)
+{
+    double *values = mem_calloc(list->rows.n + 1, sizeof *values);
+    for (size_t i = 0; i < list->rows.n; i++)
+        values[i] = (double)list->rows.at[i].self;
+    return values;
+}
+
+/* Who asks for more than before; NULL = not known, or nobody. */
+static const char *heap_grown_by(struct check_job *job, const struct rule *rule,
+                                 const struct profile *before, const struct profile *now)
+{
+    struct value_ref old_ref, ref;
+    if (rule->function || rule->kind == RULE_ALLOCS_PER_OP || rule->kind == RULE_BYTES_PER_OP ||
+        !heapstream_find(before, column_of_rule(rule->kind), &old_ref) ||
+        !heapstream_find(now, column_of_rule(rule->kind), &ref))
+        return NULL;
+    struct selection old_all = selection_all(before, old_ref), all = selection_all(now, ref);
+    struct flat *old = flat_build(&old_all, FLAT_FUNCTION), *list = flat_build(&all, FLAT_FUNCTION);
+    autofree double *was = self_values(old), *is = self_values(list);
+    const char *name = check_most_grown(job, old, was, list, is);
+    flat_free(old);
+    flat_free(list);
+    return name;
+}
+
 /* There is a profile to compare with: rules_require() has seen to that. */
 static int check_heap_change(struct check_job *job, const struct rule *rule,
                              const struct heap_value *now, struct check_result *ret)
 {
     const struct check_input *in = job->in;
+    const struct profile *before = in->heap_before ? in->heap_before : in->before->profile;
     struct heap_value old;
     struct err err;
-    if (heap_value_of(job, rule, in->heap_before ? in->heap_before : in->before->profile, &old) !=
-        0)
+    if (heap_value_of(job, rule, before, &old) != 0)
         return -1;
     bool found = now->below.found || old.below.found;
     autofree bool *somewhere = found ? NULL : check_find(job->list, rule->function, &err);
@@ -186,16 +302,48 @@ static int check_heap_change(struct check_job *job, const struct rule *rule,
     buf_str(&why, " to ");
     check_number(&why, now->v.value, unit);
     ret->why = check_text(job, "%s: %s", buf_cstr(&why), ret->why);
+    const char *by =
+        ret->verdict == CHECK_FAILS && now->v.value > old.v.value
+            ? heap_grown_by(job, rule, before, in->heap ? in->heap : in->selection->profile)
+            : NULL;
+    if (by)
+        ret->why = check_text(job, "%s; most of the growth is by %s", ret->why, by);
     if (!isfinite(v.value))
         ret->observed = check_text(job, "there was none before");
     return 0;
 }
 
-int check_heap(struct check_job *job, const struct rule *rule, struct check_result *ret)
+/* Who leaked, and what is not counted. */
+static void say_leaks(struct check_job *job, const struct heap_value *now, struct check_result *ret)
+{
+    autobuf struct buf known = {0};
+    if (ret->verdict != CHECK_HOLDS && now->most)
+        ret->why = check_text(job, "%s; most by %s", ret->why, now->most);
+    check_number(&known, now->known, RULE_BYTES);
+    if (now->known > 0)
+        ret->observed =
+            check_text(job, "%s, without %s that runtimes keep on purpose or a list suppresses",
+                       ret->observed, buf_cstr(&known));
+}
+
+/* The whole may be more than what was seen: then a limit is not known to be kept. */
+static void doubt_limit(struct check_job *job, const struct rule *rule, const struct profile *p,
+                        struct check_result *ret)
+{
+    const char *unseen = meta_find(&p->meta, META_HEAP_UNSEEN),
+               *own = meta_find(&p->meta, META_HEAP_OWN_MALLOC), *names = unseen ? unseen : own;
+    if (!names || rule->function || ret->verdict != CHECK_HOLDS ||
+        !isfinite(rule_bounds(rule).high))
+        return;
+    ret->verdict = CHECK_INCONCLUSIVE;
+    ret->why = check_text(job, "allocations of %s were not recorded, so there may be more", names);
+}
+
+static int check_heap_of(struct check_job *job, const struct rule *rule, const struct profile *p,
+                         struct check_result *ret)
 {
     struct heap_value now;
-    const struct check_input *in = job->in;
-    if (heap_value_of(job, rule, in->heap ? in->heap : in->selection->profile, &now) != 0)
+    if (heap_value_of(job, rule, p, &now) != 0)
         return -1;
     if (rule->change)
         return check_heap_change(job, rule, &now, ret);
@@ -204,5 +352,17 @@ int check_heap(struct check_job *job, const struct rule *rule, struct check_resu
         ret->why = check_text(job, "nothing was allocated in scope %s", rule->function);
     else if (!now.below.found && now.v.exact)
         ret->why = check_text(job, "%s was never seen allocating", rule->function);
+    if (rule->kind == RULE_LEAKED)
+        say_leaks(job, &now, ret);
+    return 0;
+}
+
+int check_heap(struct check_job *job, const struct rule *rule, struct check_result *ret)
+{
+    const struct check_input *in = job->in;
+    const struct profile *p = in->heap ? in->heap : in->selection->profile;
+    if (check_heap_of(job, rule, p, ret) != 0)
+        return -1;
+    doubt_limit(job, rule, p, ret);
     return 0;
 }

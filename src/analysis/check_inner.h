@@ -23,10 +23,11 @@ struct check_job {
 struct check_value {
     double value;
     struct interval interval;
-    bool exact;         /* nothing was sampled: the interval is the value */
-    const char *doubt;  /* why there is no interval; NULL = there is one */
-    const char *remedy; /* what would decide it; NULL = more samples */
-    const char *noun;   /* what there would have to be more of; NULL = samples */
+    struct interval wider_by; /* what is judged reaches further, for run-to-run variation */
+    bool exact;               /* nothing was sampled: the interval is the value */
+    const char *doubt;        /* why there is no interval; NULL = there is one */
+    const char *remedy;       /* what would decide it; NULL = more samples */
+    const char *noun;         /* what there would have to be more of; NULL = samples */
 };
 
 #define CHECK_NO_SAMPLES "the input does not say how many samples it has, so there is no interval"
@@ -48,6 +49,10 @@ int check_runs(struct check_job *job, const struct rule *rule, struct check_resu
 int check_events(struct check_job *job, const struct rule *rule, struct check_result *ret);
 int check_hotspot(struct check_job *job, const struct rule *rule, struct check_result *ret);
 
+/* Whether a diff rule about whole runs has nothing to compare them with. Where there are no runs at
+ * all that is for check_runs() to say, unless nothing is compared. */
+bool check_runs_lack_before(const struct check_job *job);
+
 /* The runs of a benchmark that has items to count, or of a metric; NULL = none of that name. */
 const struct check_runs *check_find_rate(const struct check_job *job, const char *name);
 int check_run_rate(struct check_job *job, const struct rule *rule, const struct check_runs *runs,
@@ -58,6 +63,13 @@ int check_run_rate(struct check_job *job, const struct rule *rule, const struct 
  * set where there are none or several.
  */
 bool *check_find(const struct flat *list, const char *function, struct err *err);
+
+/*
+ * The function that has most of a growth: WAS and IS have a value for each row of the two lists.
+ * NULL = none grew.
+ */
+const char *check_most_grown(struct check_job *job, const struct flat *before, const double *was,
+                             const struct flat *now, const double *is);
 
 /* The canonical name of the first row in the set. */
 struct text check_name(struct check_job *job, const struct flat *list, const bool *in_set);

@@ -1,5 +1,6 @@
 /* check_runs.c - rules about measured runs: times, scatter, fit, rates, memory, metrics. */
 #include "analysis/check_inner.h"
+#include "base/units.h"
 #include "stats/repeats.h"
 
 #include <math.h>
@@ -23,6 +24,12 @@ static const struct check_runs *find_runs(const struct check_job *job, const cha
             return r;
     }
     return NULL;
+}
+
+bool check_runs_lack_before(const struct check_job *job)
+{
+    const struct check_runs *whole = find_runs(job, "", false);
+    return whole ? !whole->before : job->in->skip_diffs;
 }
 
 const struct check_runs *check_find_rate(const struct check_job *job, const char *name)
@@ -94,6 +101,16 @@ static size_t values_of_runs(const struct check_runs *r, enum rule_kind kind, do
     return n;
 }
 
+/*
+ * Rounds of one length, as those of a slow benchmark are, have no fit that could be bad. A
+ * benchmark at the edge has some in a few runs: those say nothing about the others.
+ */
+static bool has_fit(const struct check_runs *r)
+{
+    autofree double *values = mem_calloc(r->series->runs.n + 1, sizeof *values);
+    return 2 * values_of_runs(r, RULE_R2, values) > r->series->runs.n;
+}
+
 static const char *why_unknown(enum rule_kind kind)
 {
     switch (kind) {
@@ -131,13 +148,14 @@ static struct check_value scatter_of(struct check_job *job, const struct repeats
     return v;
 }
 
+/* RET_N: of how many runs. */
 static struct check_value run_value_of(struct check_job *job, const struct rule *rule,
-                                       const struct check_runs *r)
+                                       const struct check_runs *r, size_t *ret_n)
 {
     struct repeats_summary s;
     autofree double *values = mem_calloc(r->series->runs.n + 1, sizeof *values);
-    size_t n = values_of_runs(r, rule->kind, values);
-    if (!n)
+    size_t n = *ret_n = values_of_runs(r, rule->kind, values);
+    if (!n || (rule->kind == RULE_R2 && !has_fit(r)))
         return (struct check_value){.value = NAN, .doubt = why_unknown(rule->kind)};
     repeats_summarize(&s, values, n);
     if (rule->kind == RULE_SCATTER)
@@ -158,34 +176,84 @@ static const char *what_is_measured(const struct check_runs *r, enum rule_kind k
     if (kind == RULE_SCATTER)
         return r->measure == MEASURE_CPU ? "standard deviation of the CPU times"
                                          : "standard deviation of the runs";
-    if (kind == RULE_R2 && r->series->runs.n && is_fit_by_cpu(r, &r->series->runs.at[0]))
-        return "median, by CPU time,";
+    for (size_t i = 0; kind == RULE_R2 && i < r->series->runs.n; i++)
+        if (is_fit_by_cpu(r, &r->series->runs.at[i]))
+            return "median, by CPU time,";
     return kind == RULE_RUN_CPU ? "median CPU time" : "median";
 }
 
 static void decide_runs(struct check_job *job, const struct rule *rule, const struct check_runs *r,
                         struct check_result *ret)
 {
-    struct check_value v = run_value_of(job, rule, r);
+    size_t n;
+    struct check_value v = run_value_of(job, rule, r, &n);
     check_decide(job, &v, rule_bounds(rule), ret);
     if (!v.doubt)
-        ret->why =
-            check_text(job, "%s%s%s of %zu runs: %s", *r->name ? r->name : "", *r->name ? ": " : "",
-                       what_is_measured(r, rule->kind), r->series->runs.n, ret->why);
+        ret->why = check_text(job, "%s%s%s of %zu runs: %s", *r->name ? r->name : "",
+                              *r->name ? ": " : "", what_is_measured(r, rule->kind), n, ret->why);
     else if (!rule->function && *r->name)
         ret->why = check_text(job, "%s: %s", r->name, ret->why);
+}
+
+/* The middle of what the runs of S had, if any of them knows. */
+static bool middle_memory(const struct series *s, struct repeats_summary *ret)
+{
+    autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
+    size_t n = series_values(s, MEASURE_PEAK_RSS, values);
+    repeats_summarize(ret, values, n);
+    return n && ret->median > 0;
+}
+
+/* The most that a run needs grows with the number of runs, which may differ: medians compare. */
+static struct check_value change_of_memory(struct check_job *job, const struct repeats_summary *old,
+                                           const struct repeats_summary *now)
+{
+    struct interval was = old->median_interval, is = now->median_interval;
+    size_t fewest = old->n < now->n ? old->n : now->n;
+    struct check_value v = {.value = now->median / old->median - 1,
+                            .interval = {is.low / was.high - 1, is.high / was.low - 1},
+                            .noun = "runs"};
+    if (!isfinite(was.low) || !isfinite(is.low))
+        v.doubt = check_text(job, "%zu run%s too few for an interval, which needs six", fewest,
+                             fewest == 1 ? " is" : "s are");
+    return v;
+}
+
+/* "diff memory <= +5%": what the command's runs need, next to those of the baseline. */
+static int check_memory_change(struct check_job *job, const struct rule *rule,
+                               const struct check_runs *r, struct check_result *ret)
+{
+    char was[UNITS_MAX], is[UNITS_MAX];
+    struct repeats_summary old, now;
+    struct check_value v = {.value = NAN, .doubt = "the memory of one of the two is not known"};
+    bool known = middle_memory(r->before, &old) && middle_memory(r->series, &now);
+    if (known)
+        v = change_of_memory(job, &old, &now);
+    check_decide(job, &v, rule_bounds(rule), ret);
+    if (known)
+        ret->why = check_text(job, "from %s to %s, medians of %zu and %zu runs: %s",
+                              units_scaled(was, old.median, SCALED_BYTES),
+                              units_scaled(is, now.median, SCALED_BYTES), old.n, now.n, ret->why);
+    return 0;
 }
 
 /* A rule without a name is about all of them: the worst decides. */
 static int check_all_runs(struct check_job *job, const struct rule *rule, struct check_result *ret)
 {
     static const int badness[] = {[CHECK_HOLDS] = 0, [CHECK_INCONCLUSIVE] = 1, [CHECK_FAILS] = 2};
+    const struct check_runs *lacking = NULL;
+    size_t n_lacking = 0;
     bool any = false;
     for (size_t i = 0; i < job->in->n_runs; i++) {
         const struct check_runs *r = &job->in->runs[i];
         struct check_result one = *ret;
         if (is_metric(r) || (rule->kind == RULE_R2 && !*r->name))
             continue;
+        if (rule->kind == RULE_R2 && !has_fit(r)) {
+            lacking = r;
+            n_lacking++;
+            continue;
+        }
         decide_runs(job, rule, r, &one);
         bool same = any && badness[one.verdict] == badness[ret->verdict];
         bool farther = rule->kind == RULE_R2 ? one.value < ret->value : one.value > ret->value;
@@ -193,7 +261,14 @@ static int check_all_runs(struct check_job *job, const struct rule *rule, struct
             *ret = one;
         any = true;
     }
-    return any ? 0 : check_fail(job, rule, "there are no measured runs");
+    if (!any && !lacking)
+        return check_fail(job, rule, "there are no measured runs");
+    if (!any)
+        decide_runs(job, rule, lacking, ret);
+    else if (lacking)
+        ret->why = check_text(job, "%s; %zu more %s no R2", ret->why, n_lacking,
+                              n_lacking == 1 ? "has" : "have");
+    return 0;
 }
 
 int check_run_rate(struct check_job *job, const struct rule *rule, const struct check_runs *runs,
@@ -211,6 +286,8 @@ int check_runs(struct check_job *job, const struct rule *rule, struct check_resu
         find_runs(job, rule->function ? rule->function : "", rule->kind == RULE_METRIC);
     if (!r)
         return no_such_runs(job, rule);
+    if (rule->change)
+        return check_memory_change(job, rule, r, ret);
     decide_runs(job, rule, r, ret);
     return 0;
 }

@@ -155,17 +155,6 @@ static struct worths find_worths(struct diff_builder *b)
     return w;
 }
 
-/* Half a sample more a side keeps the log of nothing finite. What was not seen may be gone. */
-static void set_pair_cost(struct diff_value *v, const double *n, struct difftest_typical typical)
-{
-    double x = v->before * n[0] + 0.5, y = v->after * n[1] + 0.5;
-    double middle = calc_log(y / n[1]) - calc_log(x / n[0]) - typical.log;
-    double variance =
-        fmax(0, 1 / x - 1 / (n[0] + 1)) + fmax(0, 1 / y - 1 / (n[1] + 1)) + typical.variance;
-    v->cost_low = v->after > 0 ? calc_exp(middle - STATS_Z95 * sqrt(variance)) : 0;
-    v->cost_high = calc_exp(middle + STATS_Z95 * sqrt(variance));
-}
-
 static void test_pair(const struct diff_builder *b, const struct worths *w, const struct test *t)
 {
     bool self = t->c == FUN_SELF || t->c == NODE_SELF;
@@ -178,7 +167,9 @@ static void test_pair(const struct diff_builder *b, const struct worths *w, cons
     struct difftest shares = difftest_pair(before, after);
     t->v->low = shares.low;
     t->v->high = shares.high;
-    set_pair_cost(t->v, n, b->change);
+    struct interval ratio = difftest_pair_ratio(before, after, b->change);
+    t->v->cost_low = ratio.low;
+    t->v->cost_high = ratio.high;
 }
 
 /* --- several runs per side --- */
@@ -443,6 +434,14 @@ static bool samples_known(const struct diff_builder *b)
     return true;
 }
 
+static bool any_has_none(const struct diff_opts *o)
+{
+    for (size_t i = 0; i < o->n_runs; i++)
+        if (o->runs[i]->count_type >= 0 && !o->runs[i]->n_samples)
+            return true;
+    return false;
+}
+
 static bool all_exact(const struct diff_opts *o)
 {
     for (size_t i = 0; i < o->n_runs; i++)
@@ -491,10 +490,13 @@ static void diff_init(struct diff_builder *b)
     d->n_after = o->n_runs - o->n_before;
     d->by_runs = o->n_runs > 2;
     d->apart = d->by_runs && made_apart(o);
-    d->same = o->n_runs == 2 && diff_is_same_program(o->runs[0], o->runs[1]);
+    d->same = o->n_runs == 2 && diff_is_same_program(o);
+    d->same_build = diff_is_same_build(o->runs[0], o->runs[o->n_runs - 1]);
+    d->identical = o->n_runs == 2 && diff_is_same_recording(o->runs[0], o->runs[1]);
     d->busy = any_busy(o);
     d->band = band_of(d, o);
     d->has_samples = d->by_runs || samples_known(b);
+    d->no_samples = any_has_none(o);
     d->least_p = d->by_runs ? difftest_least_p(o->n_before, o->n_runs) : 0;
     d->min_share = o->min_share;
     d->each = o->by == OVERLAY_LINE ? "line" : o->by == OVERLAY_PLACE ? "place" : "function";
@@ -511,6 +513,7 @@ static void diff_builder_done(struct diff_builder *b)
     free(b->whole);
     free(b->uneven);
     free(b->kernel);
+    free(b->fixed);
 }
 
 struct diff *diff_build(const struct diff_opts *o)
@@ -532,8 +535,10 @@ struct diff *diff_build(const struct diff_opts *o)
     if (b.whole)
         diff_test_whole(&b);
     d->cpu_s = d->has_cpu ? d->whole : (struct diff_value){0};
-    if (o->by == OVERLAY_FUNCTION)
+    if (o->by == OVERLAY_FUNCTION) {
+        diff_find_fixed(&b);
         diff_find_renamed(&b);
+    }
     d->names = b.lay.names;
     b.lay.names = (struct intern){0};
     diff_judge(d);

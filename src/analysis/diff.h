@@ -14,7 +14,8 @@
  * With one run per side only the error of sampling is known, but runs of one program differ by
  * more: functions that wait for memory by a fifth, all code by a third next to a busy neighbour. So
  * only costs count whose interval is beyond a factor of 1.2, by themselves and next to the rest of
- * the program (1.5 where there is no rest), and the verdict needs 5 % of the time.
+ * the program (1.5 where there is no rest or the machine was busy), or beyond 2 by themselves, and
+ * the verdict needs 5 % of the time, or 20 % on a busy machine.
  *
  * The level is 1 % (0.5 % for the whole), and there is a band: the interval must be beyond 2 %, or
  * 5 % where the runs of one side were made first, as machines drift; 50 % where the machine was
@@ -37,9 +38,10 @@
 struct diff_opts {
     const struct selection *const *runs; /* those of before first */
     size_t n_before, n_runs;
-    double min_share;   /* the mean of both sides must reach it to be tested */
-    double band;        /* changes up to this do not matter: 0.02 = 2 %; 0 = DIFF_BAND or more */
-    enum overlay_by by; /* what `functions` are; places only of the stream of a heap */
+    double min_share;    /* the mean of both sides must reach it to be tested */
+    double band;         /* changes up to this do not matter: 0.02 = 2 %; 0 = DIFF_BAND or more */
+    enum overlay_by by;  /* what `functions` are; places only of the stream of a heap */
+    bool same_arguments; /* known of profiles that leave their arguments out */
 };
 
 /*
@@ -57,6 +59,12 @@ struct diff_opts {
 #define DIFF_BAND 0.02
 #define DIFF_BAND_APART 0.05
 #define DIFF_BAND_BUSY 0.5
+
+/* Factors that two runs of one program can differ by: one function next to the rest, and all. */
+#define DIFF_PAIR_ONE 1.2
+#define DIFF_PAIR_BUSY 1.5  /* one function on a busy machine: threads that spin or mark garbage */
+#define DIFF_PAIR_ALONE 1.5 /* where there is no rest to speak of: a neighbour slows all code */
+#define DIFF_PAIR_ALL 2.0
 
 struct diff_value {
     double before, after;           /* mean of the runs; shares are 0 to 1 */
@@ -96,7 +104,11 @@ struct diff {
     bool apart;       /* several runs, those of one side made before those of the other */
     bool busy;        /* more work than CPUs when one of the runs began */
     bool same;        /* one run per side, of the same program with the same arguments */
+    bool same_build;  /* the first and the last run are of one build of a program */
+    bool has_rest;    /* one run per side: enough functions to see what the rest did */
+    bool identical;   /* both sides are one recording */
     bool has_samples; /* else nothing could be tested */
+    bool no_samples;  /* of a run: it is known to have none */
     bool exact;       /* every event was counted: there were no samples */
     double least_p;   /* that so many runs can reach; 0 for one run per side */
     double min_share, band;
@@ -124,17 +136,36 @@ static inline struct text diff_name(const struct diff *d, const struct diff_entr
     return intern_get(&d->names, e->name);
 }
 
+/* The factor that one function of a pair must have changed by. */
+static inline double diff_pair_factor(const struct diff *d)
+{
+    if (d->scale == DIFF_BY_CPU && !d->has_rest)
+        return DIFF_PAIR_ALONE;
+    return d->busy ? DIFF_PAIR_BUSY : DIFF_PAIR_ONE;
+}
+
 /* Whether hardly a function is found on both sides: they may be different programs. */
 static inline bool diff_is_of_others(const struct diff *d)
 {
-    return d->functions.n && !d->unnamed.n && d->common[0] < 0.5 && d->common[1] < 0.5;
+    return d->functions.n && !d->unnamed.n && !d->same_build && d->common[0] < 0.5 &&
+           d->common[1] < 0.5;
 }
 
 extern const char *const diff_verdict_names[];
 
+/* Append a line where X and Y are of programs with other names and other functions. */
+void diff_programs(const struct profile *x, const struct profile *y, struct buf *b);
+
+/* Append "the arguments differ: '-O 1' before, '-O 2' after", or nothing. */
+void diff_arguments(const struct profile *x, const struct profile *y, struct buf *b);
+
+/* Whether one of them does not say its arguments, only how many there are: whether they differ is
+ * not known then, unless their numbers do. */
+bool diff_arguments_hidden(const struct profile *x, const struct profile *y);
+
 /*
- * Append to B why the runs should not be compared, a line each: another event, kind of samples,
- * rate, machine, scope or value. Nothing where they are alike, or it is not known.
+ * Append to B why the runs should not be compared, a line each: another program, event, kind of
+ * samples, rate, machine, scope or value. Nothing where they are alike, or it is not known.
  */
 void diff_unlike(const struct diff_opts *o, struct buf *b);
 

@@ -11,9 +11,9 @@ struct diff_builder {
     struct difftest_typical *typical; /* log factor of each run's shares; by scale */
     struct difftest_typical change;   /* the same from before to after */
     struct difftest_typical rest;     /* of a pair: the log of what the rest's costs changed by */
-    bool has_rest;
-    bool *uneven; /* by name: of a module that has names on one side only */
-    bool *kernel; /* by name: of the kernel */
+    bool *uneven;                     /* by name: of a module that has names on one side only */
+    bool *kernel;                     /* by name: of the kernel */
+    bool *fixed;                      /* by name: of a file that all runs have in the same build */
 };
 
 /* Columns of a run: of nodes or of functions. */
@@ -34,14 +34,21 @@ void diff_find_uneven(struct diff_builder *b);
 /* Fill kernel. */
 void diff_find_kernel(struct diff_builder *b);
 
+/* Fill fixed. */
+void diff_find_fixed(struct diff_builder *b);
+
 /* Pair functions that went with such that came, and take back what was called proven of them. */
 void diff_find_renamed(struct diff_builder *b);
 
-/*
- * Whether both are runs of one build of a program and its libraries, with the same arguments. False
- * where that is not known.
+/* Whether both are runs of one build of a program and its libraries. False where that is not known.
  */
-bool diff_is_same_program(const struct selection *before, const struct selection *after);
+bool diff_is_same_build(const struct selection *before, const struct selection *after);
+
+/* The same, and with the same arguments. */
+bool diff_is_same_program(const struct diff_opts *o);
+
+/* Whether both are the same rows of one recording. */
+bool diff_is_same_recording(const struct selection *before, const struct selection *after);
 
 /* Whether one run per side shows more than runs of one program differ by. */
 bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v);

@@ -56,7 +56,7 @@ static void look_at_run(struct uneven *u, const struct selection *s, int side, d
     autofree double *share = shares_of_files(u, s, u->seen.n);
     for (size_t i = 0; i < m.list.n; i++) {
         uint32_t id = add_file(u, diff_names_file_of(s->profile, m.list.at[i].path));
-        u->seen.at[id].named[side] |= m.list.at[i].named > 0;
+        u->seen.at[id].named[side] |= module_is_named(&m.list.at[i]);
         u->seen.at[id].bare[side] |= module_is_bare(&m.list.at[i]) && share[id] >= least;
     }
     modules_done(&m);

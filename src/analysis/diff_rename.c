@@ -1,6 +1,7 @@
 /*
  * diff_rename.c - functions that may have been renamed or moved: one went, another came, with the
- * same callers, the same callees and the same cost.
+ * same callers, the same callees and the same cost. Functions of a file that both sides have in the
+ * same build have kept their names.
  */
 #include "analysis/diff_inner.h"
 
@@ -147,7 +148,8 @@ static void find_candidates(struct renames *r)
     for (size_t i = 0; i < d->functions.n; i++) {
         struct diff_entry *e = &d->functions.at[i];
         bool matters = (e->total.before + e->total.after) / 2 >= d->min_share;
-        if (!matters || r->b->uneven[e->name] || (!is_gone(e) && !is_new(e)))
+        if (!matters || r->b->uneven[e->name] || r->b->fixed[e->name] ||
+            (!is_gone(e) && !is_new(e)))
             continue;
         r->is_candidate[e->name] = 1;
         if (is_gone(e))

@@ -1,5 +1,9 @@
-/* diff_same.c - whether both sides are runs of the same program with the same arguments. */
+/*
+ * diff_same.c - whether both sides are runs of the same program with the same arguments, or one;
+ * and which functions are of files that did not change.
+ */
 #include "analysis/diff_inner.h"
+#include "base/words.h"
 
 static struct text path_of(const struct profile *p, size_t mapping)
 {
@@ -56,9 +60,87 @@ static bool has_program(const struct profile *x, const struct profile *y, const 
     return false;
 }
 
-bool diff_is_same_program(const struct selection *before, const struct selection *after)
+static bool is_program_file(struct text path)
+{
+    return text_starts(path, "/") && !memmem(path.at, path.n, ".so", 3);
+}
+
+/*
+ * Shells, env, time and the like start a program under another name than the command's. Whether
+ * there is one, and all that is no library has a build that the other side has as well.
+ */
+static bool programs_have_builds(const struct profile *x, const struct profile *y)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < x->mappings.n; i++) {
+        struct text path = path_of(x, i);
+        if (!is_program_file(path))
+            continue;
+        if (!build_of(x, i).n)
+            return false;
+        n += find_build(y, path).n > 0;
+    }
+    return n > 0;
+}
+
+bool diff_is_same_build(const struct selection *before, const struct selection *after)
 {
     const struct profile *x = before->profile, *y = after->profile;
+    const char *command = meta_find(&x->meta, META_COMMAND);
+    return command && files_are_same(x, y) &&
+           (has_program(x, y, command) ||
+            (programs_have_builds(x, y) && programs_have_builds(y, x)));
+}
+
+bool diff_is_same_program(const struct diff_opts *o)
+{
+    const struct profile *x = o->runs[0]->profile, *y = o->runs[o->n_before]->profile;
+    const char *command = meta_find(&x->meta, META_COMMAND);
+    if (command && words_hidden(command) && !o->same_arguments) /* they may differ */
+        return false;
     return is_equal(x, y, META_COMMAND) && is_equal(x, y, META_KERNEL) &&
-           has_program(x, y, meta_find(&x->meta, META_COMMAND)) && files_are_same(x, y);
+           diff_is_same_build(o->runs[0], o->runs[o->n_before]);
+}
+
+bool diff_is_same_recording(const struct selection *before, const struct selection *after)
+{
+    const struct profile *x = before->profile, *y = after->profile;
+    return is_equal(x, y, META_TIME_NS) && is_equal(x, y, META_COMMAND) &&
+           before->n_rows == after->n_rows && before->total == after->total &&
+           before->n_samples == after->n_samples;
+}
+
+/* --- functions that cannot have another name --- */
+
+/* Whether all other runs have that file in the same build, or run the same kernel. */
+static bool is_in_all(const struct diff_opts *o, const struct profile *p, struct frame_id frame)
+{
+    const struct frame *f = profile_frame(p, frame);
+    struct text path = path_of(p, f->mapping.i), build = build_of(p, f->mapping.i);
+    for (size_t i = 0; i < o->n_runs; i++) {
+        const struct profile *other = o->runs[i]->profile;
+        if (f->kind == FRAME_KERNEL ? !is_equal(p, other, META_KERNEL)
+                                    : !build.n || !text_is(find_build(other, path), build.at))
+            return false;
+    }
+    return true;
+}
+
+void diff_find_fixed(struct diff_builder *b)
+{
+    b->fixed = mem_calloc(b->lay.names.strings.n + 1, sizeof *b->fixed);
+    for (size_t i = 0; i < b->o->n_runs; i++) {
+        const struct overlay_run *run = &b->lay.runs[i];
+        const struct profile *p = run->s->profile;
+        autofree int8_t *known = mem_calloc(p->frames.n + 1, 1); /* 1: not fixed, 2: fixed */
+        for (size_t k = 1; k < p->stacks.nodes.n; k++) {
+            struct stack_node at = p->stacks.nodes.at[k];
+            int8_t *fixed = &known[at.frame.i];
+            if (!*fixed)
+                *fixed = is_in_all(b->o, p, at.frame) ? 2 : 1;
+            uint32_t node = run->node_of_stack[k], end = run->node_of_stack[at.parent.i];
+            for (; *fixed == 2 && node != end && node; node = b->lay.parent.at[node])
+                b->fixed[b->lay.name.at[node]] = true;
+        }
+    }
 }

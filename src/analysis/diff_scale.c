@@ -143,7 +143,7 @@ static void scale_by_whole(struct diff_builder *b, const names_list *say)
     if (!b->d->by_runs && say->n >= 3) {
         b->rest = typical_of_pair(b, say);
         b->rest.log -= b->change.log;
-        b->has_rest = true;
+        b->d->has_rest = true;
     }
 }
 
@@ -163,12 +163,11 @@ void diff_find_scale(struct diff_builder *b)
 /*
  * One run per side does not show how much runs differ. On shared machines functions that wait for
  * memory cost a tenth to a fifth more in one run than in the next, and a neighbour on the same core
- * slows all code by a third. So a cost has to change by more than RUNS_DIFFER, at the near end of
+ * slows all code by a third. So a cost has to change by more than DIFF_PAIR_ONE, at the near end of
  * its interval, by itself and next to the rest of the program; where there is no rest to speak of,
- * by MACHINES_DIFFER.
+ * by DIFF_PAIR_ALONE. No machine is more than twice as slow in one run, so what is beyond that
+ * changed even where all the rest did too: ten times the input.
  */
-#define RUNS_DIFFER 1.2
-#define MACHINES_DIFFER 1.5
 
 static bool is_far(double low, double high, double factor)
 {
@@ -177,13 +176,12 @@ static bool is_far(double low, double high, double factor)
 
 bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v)
 {
-    if (b->d->scale == DIFF_BY_TYPICAL)
-        return is_far(v->cost_low, v->cost_high, RUNS_DIFFER);
-    if (!b->has_rest)
-        return is_far(v->cost_low, v->cost_high,
-                      b->d->scale == DIFF_BY_CPU ? MACHINES_DIFFER : RUNS_DIFFER);
+    double factor = diff_pair_factor(b->d);
+    if (!b->d->has_rest)
+        return is_far(v->cost_low, v->cost_high, factor);
     double error = STATS_Z95 * sqrt(b->rest.variance), rest = b->rest.log;
     double low = v->cost_low / calc_exp(rest + error), high = v->cost_high / calc_exp(rest - error);
-    return (v->cost_low > RUNS_DIFFER && low > RUNS_DIFFER) ||
-           (v->cost_high < 1 / RUNS_DIFFER && high < 1 / RUNS_DIFFER);
+    return is_far(v->cost_low, v->cost_high, DIFF_PAIR_ALL) ||
+           (v->cost_low > factor && low > factor) ||
+           (v->cost_high < 1 / factor && high < 1 / factor);
 }

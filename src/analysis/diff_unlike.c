@@ -51,6 +51,7 @@ void diff_unlike(const struct diff_opts *o, struct buf *b)
     const struct selection *first = o->runs[0];
     for (size_t i = 1; i < o->n_runs && !b->n; i++) {
         const struct selection *run = o->runs[i];
+        diff_programs(first->profile, run->profile, b);
         compare_values(first, run, b);
         for (size_t k = 0; k < sizeof alike / sizeof *alike; k++)
             diff_unlike_tell(b, alike[k].what, meta_find(&first->profile->meta, alike[k].key),

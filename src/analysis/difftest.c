@@ -86,6 +86,18 @@ struct difftest difftest_pair(struct difftest_share before, struct difftest_shar
     };
 }
 
+struct interval difftest_pair_ratio(struct difftest_share before, struct difftest_share after,
+                                    struct difftest_typical typical)
+{
+    double n = before.n_effective, m = after.n_effective;
+    double x = before.share * n + 0.5, y = after.share * m + 0.5;
+    double middle = calc_log(y / m) - calc_log(x / n) - typical.log;
+    double variance = fmax(0, 1 / x - 1 / (n + 1)) + fmax(0, 1 / y - 1 / (m + 1));
+    double reach = STATS_Z95 * sqrt(variance + typical.variance);
+    return (struct interval){after.share > 0 ? calc_exp(middle - reach) : 0,
+                             calc_exp(middle + reach)};
+}
+
 /* --- what moved together --- */
 
 static int by_log(const void *a, const void *b)

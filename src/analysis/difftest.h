@@ -72,6 +72,13 @@ struct difftest difftest_pair(struct difftest_share before, struct difftest_shar
 double difftest_pair_p(struct difftest_share before, struct difftest_share after,
                        struct difftest_typical typical);
 
+/*
+ * The 95 % interval of after / before over the typical change: Katz's, of the logarithms, with half
+ * a sample more per side, which keeps the log of nothing finite. What was not seen may be gone.
+ */
+struct interval difftest_pair_ratio(struct difftest_share before, struct difftest_share after,
+                                    struct difftest_typical typical);
+
 /* --- several runs per side --- */
 
 /* Welch's interval of the difference of the means; without bounds for one run on a side. */

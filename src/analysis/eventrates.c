@@ -41,15 +41,50 @@ static int weight_column(const struct stream *s)
     return -1;
 }
 
+static bool is_core(const struct profile *p, const struct attr_node *n)
+{
+    return !n->attr.is_number && text_is(profile_str(p, n->attr.key), CORE_KEY);
+}
+
+size_t eventrates_cores(const struct profile *p, struct str_id ret[EVENTRATE_CORES])
+{
+    size_t n = 0;
+    for (size_t k = 1; k < p->attrs.nodes.n && n < EVENTRATE_CORES; k++) {
+        const struct attr_node *node = &p->attrs.nodes.at[k];
+        bool seen = !is_core(p, node);
+        for (size_t o = 0; !seen && o < n; o++)
+            seen = ret[o].i == node->attr.text.i;
+        if (!seen)
+            ret[n++] = node->attr.text;
+    }
+    return n;
+}
+
+/* Whether row I was counted on that kind of core. */
+static bool eventrates_takes(const struct profile *p, const struct stream *s, size_t i,
+                             struct str_id core)
+{
+    for (uint32_t at = s->rows.attrs ? s->rows.attrs[i].i : 0; core.i && at;
+         at = p->attrs.nodes.at[at].parent.i) {
+        const struct attr_node *n = &p->attrs.nodes.at[at];
+        if (is_core(p, n))
+            return n->attr.text.i == core.i;
+    }
+    return core.i == 0;
+}
+
 static void sum_stream(struct eventrates *r, const struct flat *f, const struct stream *s,
-                       enum counted what)
+                       enum counted what, struct str_id core)
 {
     int weight = weight_column(s), count = stream_samples(s);
     if (weight < 0 || count < 0)
         return;
-    r->has_event[what] = true;
+    r->has_event[what] |= core.i == 0;
     double scale = calc_ten_to(s->types[weight].decimals);
     for (size_t i = 0; i < s->rows.n; i++) {
+        if (!eventrates_takes(f->profile, s, i, core))
+            continue;
+        r->has_event[what] = true;
         struct stack_id stack = selection_visible(f->selection, s->rows.stack[i]);
         uint32_t row =
             stack.i ? flat_leaf_of(f, f->profile->stacks.nodes.at[stack.i].frame) : FLAT_NOBODY;
@@ -60,7 +95,7 @@ static void sum_stream(struct eventrates *r, const struct flat *f, const struct 
     }
 }
 
-struct eventrates eventrates_build(const struct flat *f)
+struct eventrates eventrates_build(const struct flat *f, struct str_id core)
 {
     struct eventrates r = {.rows = mem_calloc(f->rows.n + 1, sizeof *r.rows)};
     const struct profile *p = f->profile;
@@ -68,7 +103,7 @@ struct eventrates eventrates_build(const struct flat *f)
         const struct stream *s = profile_stream(p, i);
         enum counted what = counted_of(p, s);
         if (what != COUNTED_OTHER)
-            sum_stream(&r, f, s, what);
+            sum_stream(&r, f, s, what, core);
     }
     for (int i = 0; i < EVENTRATES; i++)
         r.has[i] = r.has_event[rate_parts[i].above] && r.has_event[rate_parts[i].below];

@@ -19,6 +19,9 @@ extern const char *const eventrate_titles[EVENTRATES]; /* for people */
 /* Below this many samples on either side nothing is said about a rate. */
 enum { EVENTRATE_FEW = 10 };
 
+/* More kinds of cores than any CPU has. */
+enum { EVENTRATE_CORES = 8 };
+
 /* What was counted in one function, or in all. */
 struct eventrate_sum {
     double value[COUNTED_FIGURES], squares[COUNTED_FIGURES];
@@ -32,9 +35,15 @@ struct eventrates {
     struct eventrate_sum *rows; /* by row of the list of functions */
 };
 
-/* FUNCTIONS is a list by function of a whole stream. Nothing is there (has[] false) without events.
+/*
+ * FUNCTIONS is a list by function of a whole stream. Nothing is there (has[] false) without events.
+ * CORE is a kind of core of a hybrid CPU, whose cycles are not those of another: only what was
+ * counted there; 0 = on all.
  */
-struct eventrates eventrates_build(const struct flat *functions);
+struct eventrates eventrates_build(const struct flat *functions, struct str_id core);
+
+/* The kinds of cores that rows have as their label (CORE_KEY), 0 where there is but one kind. */
+size_t eventrates_cores(const struct profile *p, struct str_id ret[EVENTRATE_CORES]);
 void eventrates_done(struct eventrates *r);
 
 /* Whether there is any rate to show. */

@@ -1,6 +1,7 @@
 /* flat.c - building the list; shares and callers are in flat_share.c. */
 #include "analysis/flat.h"
 
+#include "analysis/drawn.h"
 #include "base/buf.h"
 
 /* --- names of rows --- */
@@ -298,6 +299,19 @@ static void find_places(struct flat *f)
         f->own_places[i] = of_row[f->time.order[i]];
 }
 
+static void find_variances(struct flat *f)
+{
+    const struct selection *s = f->selection;
+    const int64_t *value = selection_values(s), *count = selection_counts(s);
+    f->variance_of_place = mem_calloc(f->n_places + 1, sizeof *f->variance_of_place);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t at = selection_row(s, i);
+        double v = drawn_variance(f->time.drawn, (double)value[at], (double)count[at]);
+        f->variance_of_place[f->place_of_row[at]] += v;
+        f->variance += v;
+    }
+}
+
 static struct flat *flat_new(const struct selection *s, size_t n_places,
                              const uint32_t *place_of_row)
 {
@@ -313,6 +327,8 @@ static struct flat *flat_new(const struct selection *s, size_t n_places,
     f->value_of_place = mem_calloc(n_places + 1, sizeof *f->value_of_place);
     intern_init(&f->names);
     find_places(f);
+    if (f->time.drawn)
+        find_variances(f);
     return f;
 }
 
@@ -352,6 +368,7 @@ void flat_free(struct flat *f)
     free(f->row_of_bare);
     free(f->row_of_place);
     free(f->value_of_place);
+    free(f->variance_of_place);
     free(f->own_places);
     free(f->hidden);
     sequence_done(&f->time);

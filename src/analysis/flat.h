@@ -41,6 +41,8 @@ struct flat {
     size_t n_places;
     const uint32_t *place_of_row;  /* of the stream */
     int64_t *value_of_place;       /* sum of the samples there */
+    double *variance_of_place;     /* where blocks were drawn by size (drawn.h), else NULL */
+    double variance;               /* sum of those */
     const uint32_t *place_in_time; /* of the rows of time.order */
     bool *hidden;                  /* by frame: nothing of it is to be seen; NULL = none is */
     uint32_t *own_places;          /* what place_in_time points to, unless that is in the profile */
@@ -134,7 +136,7 @@ void flat_shares_of_rows(const struct flat *f, const uint32_t *rows, size_t n,
 
 /*
  * Who calls the rows of a set, and what they call: an entry a row, in the unit of the type. Of
- * nested calls the outermost tells the caller and the innermost the callee, so each sums up to the
+ * nested calls the outermost gives the caller and the innermost the callee, so each sums up to the
  * total of the set: callers with `from_nothing`, callees with `self`. Not by thread.
  */
 struct flat_calls {

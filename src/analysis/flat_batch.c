@@ -1,6 +1,10 @@
 /* flat_batch.c - shares of many rows in one walk: see flat_shares_of_rows(). */
 #include "analysis/flat.h"
 
+#include "analysis/drawn.h"
+
+#include <math.h>
+
 enum { AT_ONCE = 64 }; /* bits of a mask */
 
 struct batch {
@@ -37,7 +41,21 @@ static void batch_sum(const struct batch *b, const uint64_t *mask, int64_t *ret)
             ret[__builtin_ctzll(m)] += b->f->value_of_place[i];
 }
 
-/* As many independent samples of equal weight as tell as much about each of the batch. */
+static void batch_drawn(const struct batch *b, const uint64_t *mask, const double *shares,
+                        double *ret)
+{
+    const struct flat *f = b->f;
+    double inside[AT_ONCE] = {0};
+    for (size_t i = 0; i < f->n_places; i++)
+        for (uint64_t m = f->variance_of_place[i] > 0 ? mask[i] : 0; m; m &= m - 1)
+            inside[__builtin_ctzll(m)] += f->variance_of_place[i];
+    for (size_t i = 0; i < b->n; i++)
+        ret[i] = drawn_effective_n(f->time.drawn, (double)f->whole, shares[i], inside[i],
+                                   f->variance - inside[i]);
+}
+
+/* As many independent samples of equal weight as carry as much information about each of the batch.
+ */
 static void batch_effective(const struct batch *b, const uint64_t *mask, double *ret)
 {
     const struct sequence *t = &b->f->time;
@@ -60,16 +78,18 @@ static void batch_effective(const struct batch *b, const uint64_t *mask, double 
 static void batch_shares(const struct batch *b, const uint64_t *mask, struct flat_share *ret)
 {
     int64_t sum[AT_ONCE] = {0};
-    double effective[AT_ONCE];
+    double share[AT_ONCE], effective[AT_ONCE];
     double whole = (double)b->f->whole;
     batch_sum(b, mask, sum);
-    batch_effective(b, mask, effective);
-    for (size_t i = 0; i < b->n; i++) {
-        double share = whole > 0 ? (double)sum[i] / whole : 0;
-        share = share > 1 ? 1 : share;
-        ret[i] =
-            (struct flat_share){share, stats_wilson(share, effective[i], STATS_Z95), effective[i]};
-    }
+    for (size_t i = 0; i < b->n; i++)
+        share[i] = whole > 0 ? fmin((double)sum[i] / whole, 1) : 0;
+    if (b->f->time.drawn)
+        batch_drawn(b, mask, share, effective);
+    else
+        batch_effective(b, mask, effective);
+    for (size_t i = 0; i < b->n; i++)
+        ret[i] = (struct flat_share){share[i], stats_wilson(share[i], effective[i], STATS_Z95),
+                                     effective[i]};
 }
 
 /* Rows of threads and labels are few places each. */

@@ -1,6 +1,8 @@
 /* flat_share.c - the top of a list, shares with intervals, callers and callees. */
 #include "analysis/flat.h"
 
+#include "analysis/drawn.h"
+
 /* --- the top --- */
 
 struct ranking {
@@ -113,10 +115,20 @@ static bool *mark_places(const struct flat *f, const bool *in_set)
     return marked;
 }
 
-/* As many independent samples of equal weight as tell as much about those places. */
-static double effective_n(const struct flat *f, const bool *marked)
+static double effective_n_of_drawn(const struct flat *f, double share, const bool *marked)
+{
+    double inside = 0;
+    for (size_t i = 0; i < f->n_places; i++)
+        inside += marked[i] ? f->variance_of_place[i] : 0;
+    return drawn_effective_n(f->time.drawn, (double)f->whole, share, inside, f->variance - inside);
+}
+
+/* As many independent samples of equal weight as carry as much information about those places. */
+static double effective_n(const struct flat *f, double share, const bool *marked)
 {
     const struct sequence *t = &f->time;
+    if (t->drawn)
+        return effective_n_of_drawn(f, share, marked);
     if (!t->n)
         return t->n_samples;
     size_t per = stats_samples_per_sum(t->n);
@@ -139,7 +151,7 @@ static struct flat_share share_of_places(const struct flat *f, const bool *marke
         sum += marked[i] ? f->value_of_place[i] : 0;
     struct flat_share r = {.share = f->whole > 0 ? (double)sum / (double)f->whole : 0};
     r.share = r.share > 1 ? 1 : r.share;
-    r.n_effective = effective_n(f, marked);
+    r.n_effective = effective_n(f, r.share, marked);
     r.interval = stats_wilson(r.share, r.n_effective, STATS_Z95);
     return r;
 }

@@ -134,12 +134,12 @@ static int group_scopes(struct grouping *g, const struct profile *p, const struc
 {
     int scopes = scopetree_stream(p);
     if (scopes < 0)
-        return err_set(err, EXIT_ERROR,
+        return err_set(err, EXIT_INPUT,
                        "there are no scopes in this profile: the program must use kelvin.h");
     bool own = profile_stream(p, scopes) == s;
     autofree struct stack_id *in = own ? NULL : scopejoin_build(p, scopes, s);
     if (!own && !in)
-        return err_set(err, EXIT_ERROR, "no groups by scope: the input has no times");
+        return err_set(err, EXIT_INPUT, "no groups by scope: the input has no times");
     for (size_t i = 0; i < s->rows.n; i++) {
         struct stack_id at = own ? s->rows.stack[i] : in[i];
         g->of_row[i] = at.i ? intern_add(&g->names, profile_str(p, scopetree_name(p, at))) : 0;

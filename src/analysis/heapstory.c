@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+_Static_assert((int)STORY_SLICE_MS == HEAP_SLICE_MS, "the same slices");
+
 /* --- columns --- */
 
 static const enum heap_column story_columns[STORY_VALUES] = {
@@ -17,6 +19,9 @@ static const enum heap_column story_columns[STORY_VALUES] = {
     [STORY_LEAKED] = HEAP_LEAKED,
     [STORY_PEAK] = HEAP_PEAK,
     [STORY_LEAKED_BLOCKS] = HEAP_LEAKED_BLOCKS,
+    [STORY_LEAKED_SAMPLES] = HEAP_LEAKED_SAMPLES,
+    [STORY_PEAK_SAMPLES] = HEAP_PEAK_SAMPLES,
+    [STORY_LOCKED] = HEAP_LOCKED,
 };
 
 /* Other tools know less than a recording: only what was held, or only what leaked. */
@@ -38,8 +43,10 @@ struct place_map {
     struct heapwrappers wrappers;
     uint32_t *of_stack; /* place + 1 */
     uint8_t *known;     /* of each stack, whether its leaks are: 0 = not looked, 1 = no, 2 = yes */
-    uint8_t *purpose;   /* of each stack: enum heap_purpose + 1; 0 = not looked */
-    VEC(uint32_t) of_label; /* place + 1 */
+    struct suppressions reserves; /* what runtimes keep on purpose */
+    uint8_t *kept;                /* of each stack, whether it is such: as `known` */
+    uint8_t *purpose;             /* of each stack: enum heap_purpose + 1; 0 = not looked */
+    VEC(uint32_t) of_label;       /* place + 1 */
 };
 
 static uint32_t heapstory_place_of(struct place_map *m, struct stack_id stack)
@@ -84,13 +91,13 @@ static int time_index(const struct heapstory *s, uint64_t time_ns)
     return i < STORY_TIMES ? i : STORY_TIMES - 1;
 }
 
-static bool is_known_leak(struct place_map *m, struct stack_id stack)
+/* SEEN: what was found out of each stack; 0 = not looked, 1 = no, 2 = yes. */
+static bool is_on_list(const struct suppressions *list, const struct profile *p,
+                       struct stack_id stack, uint8_t *seen)
 {
-    const struct heapstory *s = m->story;
-    if (!m->known[stack.i])
-        m->known[stack.i] =
-            s->known_leaks && suppressions_match(s->known_leaks, s->profile, stack) ? 2 : 1;
-    return m->known[stack.i] == 2;
+    if (!seen[stack.i])
+        seen[stack.i] = suppressions_match(list, p, stack) ? 2 : 1;
+    return seen[stack.i] == 2;
 }
 
 /* What leaked as it is known to goes to sums of its own. */
@@ -98,7 +105,16 @@ static void set_known_leaks_apart(struct heapstory *s, int64_t *value)
 {
     s->known_bytes += value[STORY_LEAKED];
     s->known_blocks += value[STORY_LEAKED_BLOCKS];
-    value[STORY_LEAKED] = value[STORY_LEAKED_BLOCKS] = 0;
+    value[STORY_LEAKED] = value[STORY_LEAKED_BLOCKS] = value[STORY_LEAKED_SAMPLES] = 0;
+}
+
+static int64_t column_unit(const struct heapstory *s, int column)
+{
+    int64_t unit = 1;
+    for (int d = 0;
+         column >= 0 && d < profile_stream(s->profile, s->stream)->types[column].decimals; d++)
+        unit *= 10;
+    return unit;
 }
 
 static void take_row(struct heapstory *s, struct place_map *m, const int *column, size_t row)
@@ -113,24 +129,21 @@ static void take_row(struct heapstory *s, struct place_map *m, const int *column
         value[v] = column[v] >= 0 ? stream->rows.value[column[v]][row] : 0;
     if (column[STORY_LEAKED_BLOCKS] < 0)
         value[STORY_LEAKED_BLOCKS] = value[STORY_ALLOCATIONS] - value[STORY_FREES];
-    if (s->known_leaks && is_known_leak(m, stack))
+    int64_t ended = time_ns < s->end_ns ? value[STORY_LEAKED] : 0; /* with its process */
+    if (s->known_leaks && is_on_list(s->known_leaks, s->profile, stack, m->known))
         set_known_leaks_apart(s, value);
+    else if (value[STORY_LEAKED] && is_on_list(&m->reserves, s->profile, stack, m->kept))
+        s->kept_bytes += value[STORY_LEAKED];
     for (int v = 0; v < STORY_VALUES; v++) {
         place->value[v] += value[v];
         s->value[v] += value[v];
     }
+    double unit = (double)column_unit(s, column[STORY_ALLOCATIONS]);
+    heapstory_add_variance(place->variance, value, unit);
+    heapstory_add_variance(s->variance, value, unit);
     if (value[STORY_PEAK])
         s->peak_ns = time_ns;
-    place->live[time_index(s, time_ns)] += value[STORY_ALLOCATED] - value[STORY_FREED];
-}
-
-static int64_t column_unit(const struct heapstory *s, int column)
-{
-    int64_t unit = 1;
-    for (int d = 0;
-         column >= 0 && d < profile_stream(s->profile, s->stream)->types[column].decimals; d++)
-        unit *= 10;
-    return unit;
+    place->live[time_index(s, time_ns)] += value[STORY_ALLOCATED] - value[STORY_FREED] - ended;
 }
 
 /* Sums are taken in the column's own decimals, and brought to whole numbers once. */
@@ -154,17 +167,116 @@ static void finish_place(struct heapstory_place *p, bool timed)
         p->grows &= p->live[i + STEP] > p->live[i];
 }
 
-static void take_rows(struct heapstory *s, struct place_map *m)
+/* --- which rows --- */
+
+int heapstory_select(const struct heapstory *s, int stream, struct selection *ret, struct err *err)
+{
+    struct value_ref value = {stream, 0};
+    if (s->only)
+        return selection_build(ret, s->profile, value, s->only, err);
+    *ret = selection_all(s->profile, value);
+    return 0;
+}
+
+/* Bytes that came at a time, or went. */
+struct held_change {
+    uint64_t time_ns;
+    int64_t bytes;
+    bool flow; /* some came or went, not only with their process */
+};
+
+static int heapstory_by_time(const void *a, const void *b)
+{
+    const struct held_change *x = a, *y = b;
+    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* It held as much as before until FROM_NS, and BYTES at TO_NS. */
+static void add_held_point(struct counter *to, uint64_t from_ns, uint64_t to_ns, int64_t bytes)
+{
+    const struct counter_point *last = to->points.n ? &to->points.at[to->points.n - 1] : NULL;
+    struct counter_point before = {from_ns, last ? last->value : 0};
+    if (!last || last->time_ns < from_ns)
+        *vec_push(&to->points) = before;
+    if (from_ns < to_ns || !last)
+        *vec_push(&to->points) = (struct counter_point){to_ns, bytes};
+}
+
+/* Rows have the time at which their slice began; what a process held goes when it ends. */
+static uint64_t end_of_slice(const struct heapstory *s, const struct held_change *at,
+                             const struct held_change *next)
+{
+    uint64_t end_ns = at->time_ns + UINT64_C(1000000) * STORY_SLICE_MS;
+    end_ns = next && next->time_ns < end_ns ? next->time_ns : end_ns;
+    return end_ns < s->end_ns ? end_ns : s->end_ns;
+}
+
+/*
+ * The most that what is selected held when a slice of time was over, or when all held most. What a
+ * process holds when it ends is written before the slice that it ends in.
+ */
+static void find_most_held(struct heapstory *s, const struct selection *rows, const int *column)
+{
+    const struct rows *all = &rows->stream->rows;
+    autofree struct held_change *change = mem_calloc(rows->n_rows + 1, sizeof *change);
+    int64_t held = 0;
+    s->most_held = s->value[STORY_PEAK];
+    s->most_held_ns = s->peak_ns;
+    if (!s->timed || column[STORY_ALLOCATED] < 0 || column[STORY_FREED] < 0)
+        return;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        size_t row = selection_row(rows, i);
+        int64_t came = all->value[column[STORY_ALLOCATED]][row];
+        int64_t went = all->value[column[STORY_FREED]][row];
+        change[i] = (struct held_change){all->time_ns[row], came - went, came || went};
+        if (column[STORY_LEAKED] >= 0 && all->time_ns[row] < s->end_ns)
+            change[i].bytes -= all->value[column[STORY_LEAKED]][row];
+    }
+    qsort(change, rows->n_rows, sizeof *change, heapstory_by_time);
+    s->part_live = mem_new(struct counter);
+    s->part_from_ns = s->part_to_ns = rows->n_rows ? change[0].time_ns : 0;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const struct held_change *next = i + 1 < rows->n_rows ? &change[i + 1] : NULL;
+        held += change[i].bytes;
+        if (change[i].flow)
+            s->part_to_ns = end_of_slice(s, &change[i], next);
+        if (next && next->time_ns == change[i].time_ns)
+            continue;
+        uint64_t end_ns = end_of_slice(s, &change[i], next);
+        add_held_point(s->part_live, change[i].time_ns, end_ns, held);
+        if (held > s->most_held) {
+            s->most_held = held;
+            s->most_held_ns = end_ns;
+        }
+    }
+    add_held_point(s->part_live, s->end_ns, s->end_ns, held);
+}
+
+static void take_selection(struct heapstory *s, const struct selection *rows, const int *column)
+{
+    s->selected = mem_strdup(rows->words);
+    for (size_t i = 0; column[STORY_PEAK] >= 0 && i < rows->stream->rows.n; i++)
+        s->whole_peak += rows->stream->rows.value[column[STORY_PEAK]][i];
+    find_most_held(s, rows, column);
+}
+
+static int take_rows(struct heapstory *s, struct place_map *m, struct err *err)
 {
     const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
+    struct selection selected;
     int column[STORY_VALUES];
     for (int v = 0; v < STORY_VALUES; v++)
         s->has[v] =
             (column[v] = heapstream_find_column(s->profile, s->stream, story_columns[v])) >= 0;
     s->timed = rows->time_ns != NULL;
     find_times(s, rows);
-    for (size_t i = 0; i < rows->n; i++)
-        take_row(s, m, column, i);
+    if (heapstory_select(s, s->stream, &selected, err) != 0)
+        return -1;
+    for (size_t i = 0; i < selected.n_rows; i++)
+        take_row(s, m, column, selection_row(&selected, i));
+    if (selected.words)
+        take_selection(s, &selected, column);
+    selection_done(&selected);
     scale_values(s, column, s->value);
     s->known_blocks /= column_unit(s, column[STORY_ALLOCATIONS]);
     s->has[STORY_LEAKED_BLOCKS] |= s->has[STORY_ALLOCATIONS] && s->has[STORY_FREES];
@@ -172,6 +284,7 @@ static void take_rows(struct heapstory *s, struct place_map *m)
         scale_values(s, column, s->places.at[i].value);
         finish_place(&s->places.at[i], s->timed && s->has[STORY_FREED]);
     }
+    return 0;
 }
 
 /*
@@ -180,7 +293,8 @@ static void take_rows(struct heapstory *s, struct place_map *m)
  */
 static void find_cut(struct heapstory *s)
 {
-    s->cut = s->timed && s->has[STORY_PEAK] && !s->value[STORY_PEAK] && s->value[STORY_ALLOCATED];
+    int64_t peak = s->selected ? s->whole_peak : s->value[STORY_PEAK];
+    s->cut = s->timed && s->has[STORY_PEAK] && !peak && s->value[STORY_ALLOCATED];
     if (s->cut)
         s->has[STORY_PEAK] = s->has[STORY_LEAKED] = s->has[STORY_LEAKED_BLOCKS] = false;
 }
@@ -188,7 +302,7 @@ static void find_cut(struct heapstory *s)
 /* --- classes --- */
 
 /*
- * Shorter lives are told together: where blocks come and go faster than that, most of their times
+ * Shorter lives are shown together: where blocks come and go faster than that, most of their times
  * are not read from the clock but shared out evenly between two readings of it.
  */
 enum { SHORTEST_LIFETIME = 8 }; /* up to 255 ns */
@@ -236,18 +350,25 @@ static void take_lifetimes_row(struct place_map *m, int stream, size_t i, int k)
     struct heapstory *s = m->story;
     const struct rows *rows = &profile_stream(s->profile, stream)->rows;
     struct heapstory_place *place = &s->places.at[heapstory_place_of(m, rows->stack[i])];
+    int64_t blocks = rows->value[0][i], brief = k <= STORY_BRIEF ? blocks : 0;
+    place->brief += brief;
     if (heapstory_purpose_of(m, rows->stack[i]) != HEAP_FOR_COPY)
         return;
-    place->copies_ended += rows->value[0][i];
-    place->copies_brief += k <= STORY_BRIEF ? rows->value[0][i] : 0;
+    place->copies_ended += blocks;
+    place->copies_brief += brief;
 }
 
 static void take_classes(struct heapstory *s, struct place_map *m, enum stream_kind kind,
                          int64_t *to)
 {
     int stream = stream_kind_find(s->profile, kind);
-    const struct rows *rows = stream >= 0 ? &profile_stream(s->profile, stream)->rows : NULL;
-    for (size_t i = 0; rows && rows->attrs && i < rows->n; i++) {
+    struct selection selected;
+    struct err none;
+    if (stream < 0 || heapstory_select(s, stream, &selected, &none) != 0)
+        return;
+    const struct rows *rows = &selected.stream->rows;
+    for (size_t at = 0; rows->attrs && at < selected.n_rows; at++) {
+        size_t i = selection_row(&selected, at);
         int k = class_of(s->profile, rows, i);
         if (k >= STORY_CLASSES)
             continue;
@@ -259,6 +380,7 @@ static void take_classes(struct heapstory *s, struct place_map *m, enum stream_k
         else
             take_lifetimes_row(m, stream, i, k);
     }
+    selection_done(&selected);
 }
 
 static void find_added(struct heapstory *s)
@@ -278,8 +400,13 @@ int64_t heapstory_small_blocks(const struct heapstory *s)
 
 /* --- counters --- */
 
+/* They are of all threads of a process, and of all processes. */
 static void find_counters(struct heapstory *s)
 {
+    if (s->selected) {
+        s->live = s->part_live;
+        return;
+    }
     for (size_t i = 0; i < s->profile->counters.n; i++) {
         const struct counter *c = &s->profile->counters.at[i];
         enum heap_counter counts = heapstream_counter_of(s->profile, c);
@@ -293,14 +420,64 @@ static void find_counters(struct heapstory *s)
     }
 }
 
+/* --- what the recorder says of it --- */
+
+static uint64_t meta_number(const struct profile *p, const char *key)
+{
+    const char *n = meta_find(&p->meta, key);
+    return n ? strtoull(n, NULL, 10) : 0;
+}
+
+static void find_facts(struct heapstory *s)
+{
+    const struct profile *p = s->profile;
+    bool none = meta_find(&p->meta, META_HEAP_PROGRAMS) && !meta_number(p, META_HEAP_PROGRAMS);
+    s->unseen = none ? NULL : meta_find(&p->meta, META_HEAP_UNSEEN);
+    s->own_malloc = meta_find(&p->meta, META_HEAP_OWN_MALLOC);
+    s->sample_bytes = s->sampled ? meta_number(p, META_HEAP_SAMPLE_BYTES) : 0;
+    s->processes = meta_number(p, META_HEAP_PROCESSES);
+    s->running = meta_number(p, META_HEAP_RUNNING);
+    s->blind = (none || s->own_malloc || s->unseen) && !s->value[STORY_ALLOCATIONS];
+}
+
+struct interval heapstory_interval(const struct heapstory *s, int64_t bytes, int64_t n)
+{
+    static const double z95 = 1.959964, unseen95 = 2.995732; /* a mean that gives none in 5% */
+    double mean = (double)s->sample_bytes, part = mean * (double)n;
+    if (n <= 0)
+        return (struct interval){0, unseen95 * mean};
+    struct interval of_n = stats_poisson((double)n, z95);
+    double unsure = part < (double)bytes ? part : (double)bytes;
+    double sure = (double)bytes - unsure;
+    return mean > 0 ? (struct interval){sure + unsure * of_n.low / (double)n,
+                                        sure + unsure * of_n.high / (double)n}
+                    : (struct interval){0};
+}
+
 /* --- all of it --- */
 
-int heapstory_build(struct heapstory *s, const struct profile *p,
-                    const struct suppressions *known_leaks, struct err *err)
+static void place_map_done(struct place_map *m)
 {
-    *s = (struct heapstory){.profile = p, .known_leaks = known_leaks};
+    m->story->place_of_stack = m->of_stack;
+    free(m->known);
+    free(m->kept);
+    suppressions_done(&m->reserves);
+    free(m->purpose);
+    vec_done(&m->of_label);
+    heapwrappers_done(&m->wrappers);
+}
+
+int heapstory_build(struct heapstory *s, const struct profile *p, const struct heapstory_opts *opts,
+                    struct err *err)
+{
+    *s = (struct heapstory){.profile = p,
+                            .known_leaks = opts ? opts->known_leaks : NULL,
+                            .only = opts ? opts->only : NULL};
     labels_init(&s->labels, p, &(struct label_opts){0});
     s->stream = find_heap_stream(p);
+    if (s->stream < 0 && heapstream_has_inuse(p))
+        return err_set_hint(err, EXIT_INPUT, HINT_INUSE,
+                            "this profile has only what was in use, by call stack");
     if (s->stream < 0)
         return err_set_hint(err, EXIT_INPUT, HINT_RECORD_HEAP, "no heap in this profile");
     s->sampled = heapstream_find_column(p, s->stream, HEAP_SAMPLES) >= 0;
@@ -309,28 +486,33 @@ int heapstory_build(struct heapstory *s, const struct profile *p,
     struct place_map m = {.story = s};
     m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);
     m.known = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.known);
+    m.kept = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.kept);
+    suppressions_add_reserves(&m.reserves);
     m.purpose = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.purpose);
     heapwrappers_find(&m.wrappers, &s->labels, p, &profile_stream(p, s->stream)->rows);
-    take_rows(s, &m);
-    find_cut(s);
-    take_classes(s, &m, STREAM_HEAP_SIZES, s->size);
-    take_classes(s, &m, STREAM_HEAP_LIFETIMES, s->lifetime);
-    find_added(s);
-    s->place_of_stack = m.of_stack;
-    free(m.known);
-    free(m.purpose);
-    vec_done(&m.of_label);
-    heapwrappers_done(&m.wrappers);
-    find_counters(s);
-    heapstory_find_insights(s);
-    return 0;
+    int rc = take_rows(s, &m, err);
+    if (rc == 0) {
+        find_cut(s);
+        find_facts(s);
+        take_classes(s, &m, STREAM_HEAP_SIZES, s->size);
+        take_classes(s, &m, STREAM_HEAP_LIFETIMES, s->lifetime);
+        find_added(s);
+        find_counters(s);
+        heapstory_find_insights(s);
+    }
+    place_map_done(&m);
+    return rc;
 }
 
 void heapstory_done(struct heapstory *s)
 {
     vec_done(&s->places);
-    vec_done(&s->insights);
+    vec_done(&s->insights.at);
     free(s->place_of_stack);
+    free(s->selected);
+    if (s->part_live)
+        vec_done(&s->part_live->points);
+    free(s->part_live);
     labels_done(&s->labels);
     arena_done(&s->arena);
 }
@@ -380,7 +562,7 @@ size_t heapstory_growing(const struct heapstory *s, uint32_t *ret, size_t max)
     autofree struct rank *all = mem_calloc(s->places.n + 1, sizeof *all);
     size_t n = 0;
     for (uint32_t i = 0; i < s->places.n; i++)
-        if (s->places.at[i].grows && heapstory_growth(&s->places.at[i]) > 0)
+        if (s->places.at[i].grows && heapstory_growth(&s->places.at[i]) > heapstory_least_growth(s))
             all[n++] = (struct rank){heapstory_growth(&s->places.at[i]), i};
     return heapstory_rank(all, n, ret, max);
 }

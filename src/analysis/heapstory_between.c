@@ -3,12 +3,12 @@
  */
 #include "analysis/heapstory.h"
 
-#include "analysis/selection.h"
 #include "model/heapstream.h"
 
 /* Bytes that a row adds to what its place holds. */
 struct held_columns {
     const int64_t *allocated, *freed;
+    const int64_t *leaked; /* held no more once its process ends; NULL = not known */
 };
 
 /* What is held at a moment is all that came before. */
@@ -17,6 +17,8 @@ static void between_add(struct heapstory *s, const struct held_columns *c, size_
     const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
     uint32_t place = s->place_of_stack[rows->stack[row].i];
     int64_t bytes = c->allocated[row] - c->freed[row];
+    if (c->leaked && rows->time_ns[row] < s->end_ns)
+        bytes -= c->leaked[row];
     if (!place)
         return;
     s->places.at[place - 1].held_to += bytes;
@@ -35,13 +37,20 @@ int heapstory_between(struct heapstory *s, const char *time, struct err *err)
     struct selection_moments range;
     if (!s->timed || allocated < 0 || freed < 0)
         return err_set(err, EXIT_INPUT, "the input does not say when blocks were freed");
-    if (selection_moments(s->profile, time, &range, err) != 0)
+    struct selection selected;
+    if (selection_moments(s->profile, time, &range, err) != 0 ||
+        heapstory_select(s, s->stream, &selected, err) != 0)
         return -1;
     const struct rows *rows = &profile_stream(s->profile, s->stream)->rows;
-    struct held_columns c = {rows->value[allocated], rows->value[freed]};
-    for (size_t row = 0; row < rows->n; row++)
+    int leaked = heapstream_find_column(s->profile, s->stream, HEAP_LEAKED);
+    struct held_columns c = {rows->value[allocated], rows->value[freed],
+                             leaked >= 0 ? rows->value[leaked] : NULL};
+    for (size_t i = 0; i < selected.n_rows; i++) {
+        size_t row = selection_row(&selected, i);
         if (rows->time_ns[row] <= range.to_ns)
             between_add(s, &c, row, rows->time_ns[row] >= range.from_ns);
+    }
+    selection_done(&selected);
     s->range = arena_text(&s->arena, text_of(time)).at;
     return 0;
 }

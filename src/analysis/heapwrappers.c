@@ -4,6 +4,13 @@
 
 /* --- by name --- */
 
+static bool starts_with_one_of(struct text name, const char *const *starts)
+{
+    while (*starts && !text_starts(name, *starts))
+        starts++;
+    return *starts;
+}
+
 /* "<&mut alloc::string::String as core::fmt::Write>::write_str" without what is before "alloc". */
 static struct text rust_type(struct text name)
 {
@@ -19,12 +26,58 @@ static bool is_rust_builtin(struct text name)
     return text_starts(name, "<") && as && !memmem(name.at, (size_t)(as - name.at), "::", 2);
 }
 
-/* How names of functions end that allocate for others: av_malloc, CRYPTO_zalloc, sqlite3Malloc. */
-static bool is_named_allocator(struct text name)
+/* The functions of C that allocate, wherever they are: a static program has its own. */
+static bool is_allocator(struct text name)
+{
+    static const char *const names[] = {
+        "malloc",         "calloc",   "realloc",  "reallocarray", "aligned_alloc", "memalign",
+        "posix_memalign", "valloc",   "pvalloc",  "mmap",         "mmap64",        "mremap",
+        "strdup",         "strndup",  "__strdup", "__strndup",    "asprintf",      "vasprintf",
+        "getline",        "getdelim", NULL};
+    return text_is_one_of(name, names);
+}
+
+/* Of the languages' libraries, which templates and generics put into the program itself. */
+static bool is_of_language(struct text name)
+{
+    static const char *const starts[] = {"operator new", "std::",       "__gnu_cxx::",
+                                         "void std::",   "alloc::",     "__rust_",
+                                         "core::",       "hashbrown::", NULL};
+    return is_rust_builtin(name) || starts_with_one_of(rust_type(name), starts);
+}
+
+/* Functions of widely used libraries and a custom of the field that only pass a call on. */
+static bool is_known_wrapper(struct text name)
+{
+    static const char *const names[] = {"xmalloc",          "xcalloc",           "xrealloc",
+                                        "xstrdup",          "xstrndup",          "xmemdup",
+                                        "xzalloc",          "PyObject_Malloc",   "PyObject_Calloc",
+                                        "PyObject_Realloc", "CRYPTO_malloc",     "CRYPTO_zalloc",
+                                        "CRYPTO_realloc",   "CRYPTO_strdup",     "av_malloc",
+                                        "av_mallocz",       "av_calloc",         "av_realloc",
+                                        "av_strdup",        "sqlite3_malloc",    "sqlite3Malloc",
+                                        "sqlite3MemMalloc", "sqlite3MemRealloc", "zmalloc",
+                                        "zcalloc",          "zrealloc",          NULL};
+    static const char *const starts[] = {"g_malloc", "g_realloc", "g_slice_", "g_strdup",
+                                         "PyMem_",   "_PyMem_",   NULL};
+    return text_is_one_of(name, names) || starts_with_one_of(name, starts);
+}
+
+/* Functions that allocate for whoever calls them. */
+static bool heapwrapper_is_named(struct text name)
+{
+    return !name.n || is_allocator(name) || is_of_language(name) || is_known_wrapper(name);
+}
+
+/*
+ * How functions are called that may only pass a call on: gv_alloc, git_strndup, zmalloc_usable.
+ * Their callers decide whether they do.
+ */
+static bool is_like_allocator(struct text name)
 {
     static const char *const ends[] = {"alloc",  "Alloc",  "alloc0", "allocz",
                                        "strdup", "memdup", "strndup"};
-    static const char *const parts[] = {"malloc_", "calloc_", "realloc_"}; /* zmalloc_usable */
+    static const char *const parts[] = {"malloc_", "calloc_", "realloc_"};
     while (text_ends(name, "_"))
         name.n--;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -36,36 +89,21 @@ static bool is_named_allocator(struct text name)
     return false;
 }
 
-/* Functions that allocate for whoever calls them. */
-static bool heapwrapper_is_named(struct text name)
+/* --- by what they are part of --- */
+
+static bool is_allocator_library(struct text module)
 {
-    static const char *const starts[] = {
-        "operator new", "std::",     "__gnu_cxx::", "void std::",      "alloc::",
-        "__rust_",      "core::",    "hashbrown::", "xmalloc",         "xcalloc",
-        "xrealloc",     "xstrdup",   "strdup",      "strndup",         "__strdup",
-        "__strndup",    "vasprintf", "asprintf",    "g_malloc",        "g_realloc",
-        "g_slice_",     "g_strdup",  "PyMem_",      "PyObject_Malloc", "_PyMem_",
-    };
-    static const char *const allocators[] = {
-        "malloc",   "calloc",         "realloc", "reallocarray", "aligned_alloc",
-        "memalign", "posix_memalign", "valloc",  "mmap",         "mremap",
-        NULL};
-    if (is_rust_builtin(name) || text_is_one_of(name, allocators) || is_named_allocator(name))
-        return true;
-    name = rust_type(name);
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (text_starts(name, starts[i]))
-            return true;
-    return name.n == 0;
+    static const char *const starts[] = {"libjemalloc", "libtcmalloc", "libmimalloc", NULL};
+    return starts_with_one_of(module, starts);
 }
 
-/* --- by callers --- */
-
-static bool allocates_for_others(const struct heapwrappers *w, const struct labels *labels,
-                                 uint32_t label)
+static bool is_of_library(const struct profile *p, struct mapping_id id)
 {
-    return (label < w->is.n && w->is.at[label]) || heapwrapper_is_named(labels_text(labels, label));
+    return profile_is_runtime(p, id) || profile_is_agent(p, id) ||
+           is_allocator_library(profile_module_name(p, id));
 }
+
+/* --- places --- */
 
 /* From the innermost function outwards. */
 struct outwards {
@@ -73,12 +111,16 @@ struct outwards {
     size_t left; /* labels of its frame */
 };
 
+static const struct frame *outwards_frame(const struct outwards *o, const struct profile *p)
+{
+    return profile_frame(p, p->stacks.nodes.at[o->stack.i].frame);
+}
+
 static uint32_t next_label(struct outwards *o, struct labels *labels, const struct profile *p)
 {
     while (o->stack.i && !o->left) {
         o->stack = p->stacks.nodes.at[o->stack.i].parent;
-        o->left =
-            o->stack.i ? labels_count(profile_frame(p, p->stacks.nodes.at[o->stack.i].frame)) : 0;
+        o->left = o->stack.i ? labels_count(outwards_frame(o, p)) : 0;
     }
     if (!o->stack.i)
         return LABEL_NONE;
@@ -87,33 +129,63 @@ static uint32_t next_label(struct outwards *o, struct labels *labels, const stru
 
 static struct outwards outwards_from(const struct profile *p, struct stack_id stack)
 {
-    size_t n = stack.i ? labels_count(profile_frame(p, p->stacks.nodes.at[stack.i].frame)) : 0;
-    return (struct outwards){stack, n};
+    struct outwards o = {stack, 0};
+    o.left = stack.i ? labels_count(outwards_frame(&o, p)) : 0;
+    return o;
 }
 
-/* The place of a stack, and in RET_CALLER what called it. */
+static bool allocates_for_others(const struct heapwrappers *w, const struct labels *labels,
+                                 uint32_t label)
+{
+    return (label < w->is.n && w->is.at[label]) || heapwrapper_is_named(labels_text(labels, label));
+}
+
+/* LABEL is where O is. The caller of main is no place either. */
+static bool is_of_runtime(const struct outwards *o, const struct labels *labels,
+                          const struct profile *p, uint32_t label)
+{
+    return is_of_library(p, outwards_frame(o, p)->mapping) ||
+           text_is(labels_text(labels, label), "_start");
+}
+
+static uint32_t caller_served(struct outwards *o, struct labels *labels, const struct profile *p)
+{
+    uint32_t label = next_label(o, labels, p);
+    while (label != LABEL_NONE && is_like_allocator(labels_text(labels, label)))
+        label = next_label(o, labels, p);
+    return label;
+}
+
+/*
+ * The place of a stack, and in RET_CALLER for whom it allocates. Where libraries are alone, as
+ * before main, the innermost function of theirs that is more than an allocator.
+ */
 static uint32_t find_place(const struct heapwrappers *w, struct labels *labels,
                            const struct profile *p, struct stack_id stack, uint32_t *ret_caller)
 {
     struct outwards o = outwards_from(p, stack);
-    uint32_t first = LABEL_NONE, label;
+    uint32_t first = LABEL_NONE, library = LABEL_NONE, label;
+    *ret_caller = LABEL_NONE;
     while ((label = next_label(&o, labels, p)) != LABEL_NONE) {
-        if (!allocates_for_others(w, labels, label)) {
-            if (ret_caller)
-                *ret_caller = next_label(&o, labels, p);
+        first = first == LABEL_NONE ? label : first;
+        if (allocates_for_others(w, labels, label))
+            continue;
+        if (!is_of_runtime(&o, labels, p, label)) {
+            *ret_caller = caller_served(&o, labels, p);
             return label;
         }
-        first = first == LABEL_NONE ? label : first;
+        library = library == LABEL_NONE ? label : library;
     }
-    if (ret_caller)
-        *ret_caller = LABEL_NONE;
-    return first != LABEL_NONE ? first : labels_add(labels, text_of("[no stack]"), FRAME_USER);
+    return library != LABEL_NONE ? library
+           : first != LABEL_NONE ? first
+                                 : labels_add(labels, text_of("[no stack]"), FRAME_USER);
 }
 
 uint32_t heapwrappers_place(const struct heapwrappers *w, struct labels *labels,
                             const struct profile *p, struct stack_id stack)
 {
-    return find_place(w, labels, p, stack, NULL);
+    uint32_t caller;
+    return find_place(w, labels, p, stack, &caller);
 }
 
 /* --- what for --- */
@@ -162,7 +234,7 @@ enum heap_purpose heapwrappers_purpose(const struct heapwrappers *w, struct labe
     return purpose;
 }
 
-/* --- wrappers without a name --- */
+/* --- by callers --- */
 
 /* Different callers of a label, as many as matter. */
 struct heap_callers {
@@ -179,9 +251,10 @@ static void callers_add(struct heap_callers *c, uint32_t caller)
         c->at[c->n++] = caller;
 }
 
-static bool heapwrapper_is_unnamed(struct text name)
+/* Functions that are taken for wrappers when many call them. */
+static bool may_be_wrapper(struct text name)
 {
-    return text_starts(name, "[") && text_ends(name, "]") && memchr(name.at, '+', name.n);
+    return profile_name_is_place(name) || is_like_allocator(name);
 }
 
 /* One layer more. False where none was found. */
@@ -203,8 +276,7 @@ static bool find_layer(struct heapwrappers *w, struct labels *labels, const stru
             callers_add(&callers.at[label], caller);
     }
     for (uint32_t i = 0; i < callers.n; i++)
-        if (callers.at[i].n == HEAPWRAPPERS_CALLERS &&
-            heapwrapper_is_unnamed(labels_text(labels, i))) {
+        if (callers.at[i].n == HEAPWRAPPERS_CALLERS && may_be_wrapper(labels_text(labels, i))) {
             while (w->is.n <= i)
                 *vec_push(&w->is) = false;
             w->is.at[i] = found = true;

@@ -2,15 +2,18 @@
  * heapwrappers.h - which function asked for memory: behind malloc there is often another function
  * that only asks for others (xmalloc, av_malloc), and advice about that one helps nobody.
  *
- * Some are known by name. One without a name is taken for a wrapper when HEAPWRAPPERS_CALLERS
- * different functions have it allocate for them; a function that has a name may be a good place to
- * look at even so.
+ * The place of a block is the innermost function that is neither of these:
+ * - part of the C or C++ library, of an allocator's library or of ours; the languages' own (std::,
+ *   operator new, alloc:: of Rust), which are compiled into programs, are known by name;
+ * - a wrapper that is known by its whole name, such as xmalloc and g_malloc0;
+ * - a function without a name, or with a name like an allocator's (pool_alloc), that allocates for
+ *   HEAPWRAPPERS_CALLERS different functions. With fewer callers it is a place like any other.
  */
 #pragma once
 #include "analysis/label.h"
 #include "model/profile.h"
 
-enum { HEAPWRAPPERS_CALLERS = 5, HEAPWRAPPERS_LAYERS = 3 };
+enum { HEAPWRAPPERS_CALLERS = 5, HEAPWRAPPERS_LAYERS = 6 };
 
 /* Zeroed is fine: then names alone decide. */
 struct heapwrappers {

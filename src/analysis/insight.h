@@ -7,7 +7,7 @@
  * How long threads queued for a CPU (META_QUEUED_NS) is no waiting of their own; where that is not
  * known and the host was busy, nothing is said of waiting.
  *
- * Samples that two insights count are told in the second: shares of insights do not add up.
+ * Samples that two insights count are reported in the second: shares of insights do not add up.
  *
  * A rule speaks only of quantities that it fits (quantity.h): nobody is told to vectorise page
  * faults.

@@ -43,7 +43,7 @@ static struct text name_of_code(const struct flat *f, const struct simd_row *c)
 
 /* --- compiled without optimization --- */
 
-/* From this share on it is told before anything else. */
+/* From this share on it is reported before anything else. */
 #define LEAST_UNOPTIMISED 0.1
 
 bool insight_is_unoptimised(const struct insight_input *in, struct flat_share *ret_share,
@@ -83,19 +83,6 @@ INSIGHT_TEST(insight_test_unoptimised)
 
 /* --- loops that could use vectors --- */
 
-/* Of the C and C++ libraries: nobody recompiles these for a loop. */
-static bool is_runtime(const struct flat *f, const struct simd_row *c)
-{
-    static const char *const names[] = {"libc.so",   "libm.so",      "libm-2",      "libc-2",
-                                        "libmvec",   "libpthread",   "ld-linux",    "ld-2",
-                                        "libgcc_s.", "libstdc++.so", "libc++.so.1", "ld-musl"};
-    struct text module = profile_module_name(f->profile, c->mapping);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (text_starts(module, names[i]))
-            return true;
-    return false;
-}
-
 INSIGHT_TEST(insight_test_scalar)
 {
     char what[32];
@@ -105,7 +92,8 @@ INSIGHT_TEST(insight_test_scalar)
     for (size_t i = 0; i < in->n_code; i++) {
         const struct simd_row *c = &in->code[i];
         autofree bool *marked = mem_calloc(n_stacks, sizeof *marked);
-        if (!simd_is_candidate(&c->hot) || c->unoptimised || is_runtime(f, c))
+        if (!simd_is_candidate(&c->hot) || c->unoptimised ||
+            profile_is_runtime(f->profile, c->mapping)) /* nobody recompiles these for a loop */
             continue;
         mark_code(f, c, marked);
         struct flat_share s = flat_share_of_stacks(f, marked);

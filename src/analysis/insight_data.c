@@ -7,6 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Advice to raise the rate is of no use where that is not possible. */
+static bool insight_rate_is_most(const struct insight_input *in)
+{
+    const char *most = meta_find(&in->functions->profile->meta, META_RATE_IS_MOST);
+    return most && strcmp(most, "yes") == 0;
+}
+
 INSIGHT_TEST(insight_test_few)
 {
     (void)self;
@@ -15,9 +22,21 @@ INSIGHT_TEST(insight_test_few)
         stream_has_every_event(in->functions->selection->stream))
         return false;
     struct interval i = stats_wilson(0.1, (double)q->samples, STATS_Z95);
-    buf_printf(&ret->evidence,
-               "only %lld sample%s: what shows as 10%% may be anything from %.0f%% to %.0f%%",
-               (long long)q->samples, q->samples == 1 ? "" : "s", 100 * i.low, 100 * i.high);
+    if (!q->samples) {
+        buf_str(&ret->evidence, "no samples: nothing is known of what ran");
+        buf_str(&ret->advice, "Record while the program works, or record what it waits for.");
+        return true;
+    }
+    buf_printf(&ret->evidence, "only %lld sample%s: ", (long long)q->samples,
+               q->samples == 1 ? "" : "s");
+    if (q->samples < 10) /* nothing can show as 10% */
+        buf_str(&ret->evidence, "too few to say what takes how much");
+    else
+        buf_printf(&ret->evidence, "what shows as 10%% may be anything from %.0f%% to %.0f%%",
+                   100 * i.low, 100 * i.high);
+    if (insight_rate_is_most(in))
+        buf_str(&ret->advice, "Record longer before acting on small shares: the rate was about "
+                              "the highest that the machine allows.");
     return true;
 }
 
@@ -55,6 +74,26 @@ INSIGHT_TEST(insight_test_failed)
     return true;
 }
 
+/* By words of the reason why most of them end. */
+static void advise_on_unfinished(struct insight_found *ret, struct text why)
+{
+    static const struct {
+        const char *word, *advice;
+    } known[] = {
+        {"copy too small",
+         "At most 65528 bytes of a stack can be copied, and fewer were where the recording says "
+         "so. Of deeper stacks the outer functions are not known, and their totals are too small "
+         "by that much."},
+        {"not in memory", "The kernel copies a stack up to the first page that was swapped out or "
+                          "never used. Totals of the outer functions are too small by that much."},
+        {"no unwind rule", "Totals of the outer functions are too small by that much. Build what "
+                           "has no unwind rules with -fasynchronous-unwind-tables."},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (memmem(why.at, why.n, known[i].word, strlen(known[i].word)))
+            buf_str(&ret->advice, known[i].advice);
+}
+
 INSIGHT_TEST(insight_test_unfinished)
 {
     const struct stream *s = in->functions->selection->stream;
@@ -75,6 +114,7 @@ INSIGHT_TEST(insight_test_unfinished)
         buf_printf(&ret->evidence, ", %s: %.*s",
                    most->n == stream_unfinished(s) ? "all for one reason" : "most of them",
                    TEXT_ARG(why));
+        advise_on_unfinished(ret, why);
     }
     return true;
 }
@@ -113,31 +153,56 @@ INSIGHT_TEST(insight_test_strays)
     return true;
 }
 
-/* The module in which unnamed functions have most of what is counted. */
+/* The module in which unnamed functions have more than half of what all of them have; or none. */
 static struct text unnamed_module(const struct flat *f, const bool *in_set, bool by_self)
 {
-    struct text best = {0};
-    int64_t most = 0;
+    int64_t all = 0;
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        all += !in_set[i] ? 0 : by_self ? f->rows.at[i].self : f->rows.at[i].total;
     for (uint32_t i = 0; i < f->rows.n; i++) {
         struct text module = profile_module_name(f->profile, f->rows.at[i].mapping);
         int64_t sum = 0;
         for (uint32_t k = 0; in_set[i] && module.n && k < f->rows.n; k++)
             if (in_set[k] && f->rows.at[k].mapping.i == f->rows.at[i].mapping.i)
                 sum += by_self ? f->rows.at[k].self : f->rows.at[k].total;
-        if (sum > most) {
-            best = module;
-            most = sum;
-        }
+        if (sum > all / 2)
+            return module;
     }
-    return best;
+    return (struct text){0};
 }
 
 /* Memory without a file has no debug symbols to install. */
 static void advise_on_jit(struct insight_found *ret)
 {
     buf_str(&ret->evidence, ", mostly code made at run time");
-    buf_str(&ret->advice, "Have the runtime name its code in /tmp/perf-PID.map or a jitdump (node "
-                          "--perf-basic-prof, java -XX:+DumpPerfMapAtExit), and record again.");
+    buf_str(&ret->advice, "Have the runtime name its code in /tmp/perf-PID.map or a jitdump if it "
+                          "can (node --perf-basic-prof, java -XX:+DumpPerfMapAtExit), and record "
+                          "again. Else its callers say what it is for.");
+}
+
+/* Images of Lisp and the like: code in a file in which nothing says where functions start. */
+static bool is_image(const struct flat *f, struct text module)
+{
+    bool known = false; /* whether this recorder looks for build IDs */
+    for (size_t i = 0; i < f->profile->mappings.n; i++)
+        known |= f->profile->mappings.at[i].build_id.i != 0;
+    for (uint32_t i = 0; i < f->rows.n; i++) {
+        struct mapping_id id = f->rows.at[i].mapping;
+        struct text is = profile_module_name(f->profile, id);
+        bool same = is.n == module.n && memcmp(is.at, module.at, is.n) == 0;
+        if (same && (f->profile->mappings.at[id.i].build_id.i || !has_no_name(f, i) ||
+                     memmem(flat_name(f, i).at, flat_name(f, i).n, "+0x", 3)))
+            return false;
+    }
+    return known;
+}
+
+static void advise_on_image(struct insight_found *ret)
+{
+    buf_str(&ret->evidence, ", a file without build ID, symbols and unwind tables");
+    buf_str(&ret->advice, "If that is the image of a runtime (Lisp, Smalltalk), have the runtime "
+                          "name its code in /tmp/perf-PID.map; else build the file with symbols "
+                          "and unwind tables. Then record again.");
 }
 
 /* Whether unnamed functions of ROW's module do anything themselves, or only pass calls on. */
@@ -148,14 +213,6 @@ static bool unnamed_work(const struct flat *f, uint32_t row)
         if (f->rows.at[i].mapping.i == f->rows.at[row].mapping.i && has_no_name(f, i))
             self += f->rows.at[i].self;
     return (double)self >= 0.005 * (double)f->whole;
-}
-
-static double total_of_unnamed(const struct flat *f)
-{
-    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
-    for (uint32_t i = 0; i < f->rows.n; i++)
-        in_set[i] = has_no_name(f, i);
-    return flat_share_of_set(f, in_set, FLAT_TOTAL).share;
 }
 
 /*
@@ -173,17 +230,17 @@ INSIGHT_TEST(insight_test_unnamed)
     struct flat_share own = flat_share_of_set(f, in_set, FLAT_SELF);
     if (insight_surely(f, &total) < self->least)
         return false;
-    insight_share(&ret->evidence, &own);
-    buf_str(&ret->evidence, " goes to functions without a name, ");
-    insight_share(&ret->evidence, &total);
-    buf_str(&ret->evidence, " to them and what they call");
-    if (total_of_unnamed(f) - total.share > 0.01)
-        buf_str(&ret->evidence, " (pass-through functions excluded)");
-    struct text module = unnamed_module(f, in_set, own.share >= self->least);
+    bool by_self = insight_surely(f, &own) >= self->least;
+    insight_share(&ret->evidence, by_self ? &own : &total);
+    buf_printf(&ret->evidence, " goes to functions without a name%s",
+               by_self ? "" : " and what they call");
+    struct text module = unnamed_module(f, in_set, by_self);
     if (text_is(module, "[anon]"))
         advise_on_jit(ret);
     else if (module.n)
         buf_printf(&ret->evidence, ", mostly in %.*s", TEXT_ARG(module));
+    if (module.n && !text_is(module, "[anon]") && is_image(f, module))
+        advise_on_image(ret);
     return true;
 }
 
@@ -354,9 +411,12 @@ INSIGHT_TEST(insight_test_busy)
     bool several = has_several_threads(p);
     char queued[UNITS_MAX], wall[UNITS_MAX];
     uint64_t wall_ns, ns = 0, cpu_ns = cpu_time_ns(in);
-    if (in->functions->selection->rows || !find_queued(in, &ns) || !ns ||
-        !meta_find_u64(&p->meta, META_DURATION_NS, &wall_ns) ||
-        (double)ns < self->least * (double)(wall_ns > cpu_ns + ns ? wall_ns : cpu_ns + ns))
+    if (in->functions->selection->rows || !find_queued(in, &ns) ||
+        !meta_find_u64(&p->meta, META_DURATION_NS, &wall_ns))
+        return false;
+    if (!several && ns + cpu_ns > wall_ns) /* what was not looked at is an estimate */
+        ns = wall_ns > cpu_ns ? wall_ns - cpu_ns : 0;
+    if (!ns || (double)ns < self->least * (double)(wall_ns > cpu_ns + ns ? wall_ns : cpu_ns + ns))
         return false;
     buf_printf(&ret->evidence,
                several ? "the program's threads waited %s for a CPU, summed, in a run of %s"
@@ -369,6 +429,10 @@ INSIGHT_TEST(insight_test_busy)
                    "The program itself kept the CPUs %.0f%% busy: its threads wait for each other. "
                    "More threads cannot make it faster here.",
                    100 * (own < 1 ? own : 1));
+    else if (several)
+        buf_str(&ret->advice, "Other processes had the CPUs, or threads of its own: a recording of "
+                              "its waits shows which. Wall times are longer than they need be, and "
+                              "vary.");
     return true;
 }
 

@@ -27,6 +27,8 @@ INSIGHT_TEST(insight_test_waiting);
 INSIGHT_TEST(insight_test_off_cpu);
 INSIGHT_TEST(insight_test_busy);
 INSIGHT_TEST(insight_test_bursts);
+INSIGHT_TEST(insight_test_interpreter);
+INSIGHT_TEST(insight_test_copies);
 INSIGHT_TEST(insight_test_agent);
 
 /* Of its instructions, in insight_code.c. */
@@ -34,11 +36,13 @@ INSIGHT_TEST(insight_test_unoptimised);
 INSIGHT_TEST(insight_test_scalar);
 
 /* Of the program, in insight_program.c. */
+INSIGHT_TEST(insight_test_spinning);
 INSIGHT_TEST(insight_test_dominating);
 INSIGHT_TEST(insight_test_hot);
 INSIGHT_TEST(insight_test_flat);
 INSIGHT_TEST(insight_test_recursion);
 INSIGHT_TEST(insight_test_names);
+INSIGHT_TEST(insight_test_locks);
 INSIGHT_TEST(insight_test_kernel);
 
 /* Where the true share is; see insight.c. */

@@ -112,6 +112,8 @@ const char *const names_copies[] = {"memcpy*",   "memmove*", "__memcpy*",  "__me
                                     "__memset*", "mempcpy*", "__mempcpy*", "bcopy",      "strcpy",
                                     "__strcpy*", "strncpy",  "__strncpy*", NULL};
 
+const char *const names_fills[] = {"memset*", "__memset*", NULL};
+
 /* Not _copy_to_user and _copy_from_user: all system calls move their few arguments by these. */
 const char *const names_kernel_copies[] = {
     "k:copy_user_*",       "k:_copy_to_iter*",       "k:_copy_from_iter*",
@@ -195,6 +197,38 @@ const char *const names_interrupts_on[] = {"k:finish_task_switch*", "k:_raw_spin
                                            "k:irqentry_exit*",      "k:handle_softirqs*",
                                            "k:__do_softirq*",       NULL};
 
+const char *const names_syncs[] = {"k:do_fsync*", "k:vfs_fsync*", "k:ksys_sync*", "k:ksys_msync*",
+                                   NULL};
+
+/* What is read from a file that is not in memory. */
+const char *const names_disk_reads[] = {"k:page_cache_ra*", "k:page_cache_sync*",
+                                        "k:page_cache_async*", "k:filemap_read_folio*", NULL};
+
+/* What moves bytes between the program and a file, pipe or socket. */
+const char *const names_transfers[] = {"k:vfs_read*",
+                                       "k:vfs_write*",
+                                       "k:ksys_read*",
+                                       "k:ksys_write*",
+                                       "k:ksys_pread*",
+                                       "k:ksys_pwrite*",
+                                       "k:vfs_iter_*",
+                                       "k:do_readv*",
+                                       "k:do_writev*",
+                                       "k:do_preadv*",
+                                       "k:do_pwritev*",
+                                       "k:do_iter_*",
+                                       "k:__sys_send*",
+                                       "k:__sys_recv*",
+                                       "k:___sys_send*",
+                                       "k:___sys_recv*",
+                                       "k:sock_read*",
+                                       "k:sock_write*",
+                                       NULL};
+
+/* What starts and ends processes. */
+const char *const names_starts[] = {"k:do_execve*", "k:bprm_execve*",   "k:kernel_clone*",
+                                    "k:do_exit*",   "k:do_group_exit*", NULL};
+
 /* The loops that run scripts and bytecode. */
 const char *const names_interpreters[] = {"caml_interprete*",
                                           "_PyEval_EvalFrameDefault*",
@@ -202,6 +236,7 @@ const char *const names_interpreters[] = {"caml_interprete*",
                                           "luaV_execute*",
                                           "Perl_runops_*",
                                           "vm_exec_core*",
+                                          "rb_vm_exec*",
                                           "execute_ex",
                                           "r_interpret",
                                           "JS_CallInternal*",
@@ -246,6 +281,8 @@ static bool matches(const char *pattern, struct text name)
 
 bool names_match(const char *const *patterns, struct text name, bool kernel)
 {
+    if (text_starts(name, "["))
+        return false; /* that is the name of a file, and says nothing of what the code does */
     for (; *patterns; patterns++) {
         bool for_kernel = strncmp(*patterns, "k:", 2) == 0;
         if (for_kernel == kernel && matches(*patterns + 2 * for_kernel, name))

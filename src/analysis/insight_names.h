@@ -10,13 +10,15 @@
 extern const char *const names_allocation[];
 extern const char *const names_hashing[];
 extern const char *const names_locks[];
-extern const char *const names_copies[];
+extern const char *const names_copies[], *const names_fills[];
 extern const char *const names_kernel_copies[]; /* for system calls */
 extern const char *const names_faults[];
 extern const char *const names_exceptions[];
 extern const char *const names_format[];
 extern const char *const names_system_calls[];
 extern const char *const names_interrupts_on[]; /* where time without interrupts shows */
+extern const char *const names_syncs[], *const names_disk_reads[], *const names_starts[];
+extern const char *const names_transfers[];
 extern const char *const names_interpreters[];
 
 bool names_match(const char *const *patterns, struct text name, bool kernel);

@@ -90,19 +90,38 @@ static int64_t *callers_in_program(const struct flat *f, const bool *in_set,
     return sums;
 }
 
+/* What functions of our own libraries call is no news about the program: taken out, and returned.
+ */
+static int64_t take_agents(const struct flat *f, int64_t *callers)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        if (profile_is_agent(f->profile, f->rows.at[i].mapping)) {
+            sum += callers[i];
+            callers[i] = 0;
+        }
+    return sum;
+}
+
+static void add_caller(struct buf *b, int64_t part, int64_t sum, struct text name)
+{
+    buf_printf(b, "; %.0f%% of that comes from ", 100.0 * (double)part / (double)sum);
+    insight_name(b, name);
+}
+
 /* "; 71% of that comes from parse", where one caller stands out. */
 static void add_callers(struct buf *b, const struct flat *f, const bool *in_set)
 {
     struct flat_calls c = flat_calls_of_set(f, in_set);
     autofree int64_t *callers = callers_in_program(f, in_set, &c);
+    int64_t own = take_agents(f, callers), sum = c.self;
     uint32_t best = f->rows.n ? greatest(callers, f->rows.n) : 0;
-    int64_t sum = c.self;
     for (size_t i = 0; i < f->rows.n; i++)
         sum += c.callees[i];
-    if (f->rows.n && callers[best] > 0 && callers[best] >= sum / 5) {
-        buf_printf(b, "; %.0f%% of that comes from ", 100.0 * (double)callers[best] / (double)sum);
-        insight_name(b, flat_name(f, best));
-    }
+    if (f->rows.n && callers[best] > 0 && callers[best] >= sum / 5)
+        add_caller(b, callers[best], sum, flat_name(f, best));
+    if (own > 0 && own >= sum / 20)
+        add_caller(b, own, sum, text_of("kelvin's own recording"));
     flat_calls_done(&c);
 }
 
@@ -132,21 +151,57 @@ INSIGHT_TEST(insight_test_names)
     return true;
 }
 
+/* All that the script does is under the loop: that is not counted twice. */
+INSIGHT_TEST(insight_test_interpreter)
+{
+    bool found = insight_test_names(in, self, ret);
+    free(ret->stacks);
+    ret->stacks = NULL;
+    return found;
+}
+
 static double share_of_names(const struct flat *f, const char *const *names, enum flat_what what)
 {
     autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
     return insight_mark_names(f, names, in_set) ? flat_share_of_set(f, in_set, what).share : 0;
 }
 
+/* Who only clears has nothing to pass or to move. */
+INSIGHT_TEST(insight_test_copies)
+{
+    const struct flat *f = in->functions;
+    if (!insight_test_names(in, self, ret))
+        return false;
+    double all = share_of_names(f, self->names, self->count);
+    if (share_of_names(f, names_fills, self->count) > 0.9 * all)
+        buf_str(&ret->advice, "Clear only what is read, and reuse what is clear.");
+    return true;
+}
+
+enum { MANY_PROCESSES = 10 };
+
 /* What helps depends on how the program got into the kernel. */
 static void advise_on_kernel(struct buf *b, const struct flat *f, double least)
 {
     double calls = share_of_names(f, names_system_calls, FLAT_TOTAL);
     double faults = share_of_names(f, names_faults, FLAT_TOTAL);
+    double syncs = share_of_names(f, names_syncs, FLAT_TOTAL);
+    double reads = share_of_names(f, names_disk_reads, FLAT_TOTAL);
+    double moves = share_of_names(f, names_transfers, FLAT_TOTAL);
+    bool many = f->profile->processes.n > MANY_PROCESSES;
+    double starts = many ? share_of_names(f, names_starts, FLAT_TOTAL) : 0;
     bool clock = f->selection->stream->obtained == BY_SOFTWARE_CLOCK;
     buf_str(b, "The hot paths below show how it gets there.");
-    if (calls >= least / 2 || calls + faults == 0)
-        buf_str(b, " Make fewer system calls: bigger buffers, batches.");
+    if (reads >= least / 2)
+        buf_str(b, " Files are read that are not in memory yet: a second run may take far less.");
+    if (syncs >= least / 2)
+        buf_str(b, " Sync to the disk less often: several changes at a time.");
+    if (starts >= least / 2)
+        buf_str(b, " Start fewer processes, each for more work.");
+    if (calls - syncs - reads - starts >= least / 2 || calls + faults == 0)
+        buf_str(b, moves > 0 && moves >= calls / 2
+                       ? " Make fewer system calls: bigger buffers, batches."
+                       : " Make fewer system calls.");
     if (faults >= least / 2)
         buf_str(b, " For page faults, reuse memory.");
     if (clock && share_of_names(f, names_interrupts_on, FLAT_SELF) >= least / 2)
@@ -184,11 +239,12 @@ static void add_gain(struct buf *b, const struct insight_input *in, double share
                        : q == QUANTITY_EVENTS  ? "half as many here saves"
                        : q == QUANTITY_ELAPSED ? "half as long here saves"
                                                : "twice as fast here gains";
+    bool running = q == QUANTITY_CPU_TIME || q == QUANTITY_UNKNOWN;
     const char *hidden = meta_find(&in->functions->profile->meta, META_KERNEL_HIDDEN);
     buf_printf(b, ": %s %.1f%% of %s", what, 50 * share,
-               hidden && strcmp(hidden, "yes") == 0        ? "the time outside the kernel"
-               : insight_waits(in) || insight_may_wait(in) ? "the CPU time"
-                                                           : "the whole");
+               running && hidden && strcmp(hidden, "yes") == 0 ? "the time outside the kernel"
+               : insight_waits(in) || insight_may_wait(in)     ? "the CPU time"
+                                                               : "the whole");
 }
 
 static bool *mark_row(const struct flat *f, uint32_t row)
@@ -219,13 +275,103 @@ static bool is_where_it_stands(const struct flat *f, const struct flat_share *s)
     return s->share >= 1 && event_is_tracepoint(selection_event(f->selection));
 }
 
+/* --- threads that wait by spinning --- */
+
+/* Time there is time in which the program's own code waits, nearly always: it does little else. */
+static bool is_of_openmp(const struct profile *p, struct mapping_id mapping)
+{
+    static const char *const runtimes[] = {"libgomp.so", "libomp.so", "libiomp5.so"};
+    struct text module = profile_module_name(p, mapping);
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+        if (text_starts(module, runtimes[i]))
+            return true;
+    return false;
+}
+
+static bool is_openmp(const struct flat *f, uint32_t row)
+{
+    return is_of_openmp(f->profile, f->rows.at[row].mapping);
+}
+
+/* Part of the samples on STACKS that an OpenMP runtime brought into the kernel. */
+static double part_of_openmp(const struct flat *f, const bool *stacks)
+{
+    const struct profile *p = f->profile;
+    const int64_t *value = selection_values(f->selection);
+    double all = 0, openmp = 0;
+    for (size_t i = 0; i < f->selection->n_rows; i++) {
+        size_t row = selection_row(f->selection, i);
+        struct stack_id at = f->selection->stream->rows.stack[row];
+        if (!stacks[at.i])
+            continue;
+        while (at.i && profile_frame(p, p->stacks.nodes.at[at.i].frame)->kind == FRAME_KERNEL)
+            at = p->stacks.nodes.at[at.i].parent;
+        all += (double)value[row];
+        if (at.i && is_of_openmp(p, profile_frame(p, p->stacks.nodes.at[at.i].frame)->mapping))
+            openmp += (double)value[row];
+    }
+    return all > 0 ? openmp / all : 0;
+}
+
+/* Threads of OpenMP that wait at the end of a parallel region call futex() as locks do. */
+INSIGHT_TEST(insight_test_locks)
+{
+    if (!insight_test_names(in, self, ret))
+        return false;
+    if (part_of_openmp(in->functions, ret->stacks) <= 0.5)
+        return true;
+    struct insight_rule other = *self;
+    other.what = "OpenMP threads that go to sleep and wake each other";
+    free(ret->stacks);
+    ret->evidence.n = 0;
+    insight_test_names(in, &other, ret);
+    buf_str(&ret->advice, "Share the work out more evenly, make parallel regions larger, or use "
+                          "fewer threads (OMP_NUM_THREADS), above all on a busy machine.");
+    return true;
+}
+
+/* Kelvin's own code in the program: nobody who reads this can make it faster. */
+static bool is_of_kelvin(const struct flat *f, uint32_t row)
+{
+    return text_starts(profile_module_name(f->profile, f->rows.at[row].mapping), "libkelvin-");
+}
+
+/* All memory comes from an allocator: who asks it is the one to look at. */
+static bool is_allocator_of_memory(const struct flat *f, uint32_t row)
+{
+    return selection_quantity(f->selection) == QUANTITY_MEMORY &&
+           names_match(names_allocation, flat_name(f, row), f->rows.at[row].kernel);
+}
+
+INSIGHT_TEST(insight_test_spinning)
+{
+    const struct flat *f = in->functions;
+    autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    struct text module = {0};
+    for (uint32_t i = 0; i < f->rows.n; i++) {
+        in_set[i] = is_openmp(f, i);
+        module = in_set[i] ? profile_module_name(f->profile, f->rows.at[i].mapping) : module;
+    }
+    struct flat_share s = flat_share_of_set(f, in_set, FLAT_SELF);
+    if (insight_surely(f, &s) < self->least)
+        return false;
+    insight_share(&ret->evidence, &s);
+    buf_printf(&ret->evidence,
+               " goes to the OpenMP runtime itself (%.*s), whose threads spin while they wait for "
+               "each other",
+               TEXT_ARG(module));
+    ret->stacks = flat_mark_stacks(f, in_set, FLAT_SELF);
+    return true;
+}
+
 INSIGHT_TEST(insight_test_dominating)
 {
     uint32_t row;
     const struct flat *f = in->functions;
     if (!flat_top(f, FLAT_SELF, 1, &row) ||
         names_match(names_interpreters, flat_name(f, row), f->rows.at[row].kernel) ||
-        is_about_waits(f->selection) || is_no_function(flat_name(f, row)))
+        is_about_waits(f->selection) || is_no_function(flat_name(f, row)) || is_openmp(f, row) ||
+        is_of_kelvin(f, row) || is_allocator_of_memory(f, row))
         return false; /* no interpreter's loop is to blame for what it is given */
     struct flat_share s = flat_share_of_row(f, row, FLAT_SELF);
     if (insight_surely(f, &s) < self->least || is_where_it_stands(f, &s))
@@ -254,11 +400,11 @@ static bool has_own_rule(const struct flat *f, uint32_t row)
     for (const struct insight_rule *r = insight_rules; r->id; r++)
         if (r->names && names_match(r->names, name, kernel))
             return true;
-    return kernel || is_no_function(name);
+    return kernel || is_no_function(name) || is_openmp(f, row) || is_of_kelvin(f, row);
 }
 
 enum { HOT_ROWS = 3 };
-#define HOT_ALONE 0.5 /* from here on it is told as dominating */
+#define HOT_ALONE 0.5 /* from here on it is reported as dominating */
 
 /* The functions of the program's own that are worth a look, none of which is most of it. */
 INSIGHT_TEST(insight_test_hot)

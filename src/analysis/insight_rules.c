@@ -48,16 +48,12 @@ const struct insight_rule insight_rules[] = {
      .about_data = true,
      .test = insight_test_unfinished,
      .least = 0.02,
-     .advice =
-         "Totals of the outer functions are too small by that much. Unwind tables in the "
-         "program (-fasynchronous-unwind-tables) help where rules are missing. A larger copy of "
-         "stacks helps where less than the default, 65528 bytes, was asked for; the kernel copies "
-         "no more."},
+     .advice = "Totals of the outer functions are too small by that much."},
     {.id = "bursts",
      .about_data = true,
      .fits = RUNNING,
      .test = insight_test_bursts,
-     .least = 0.3,
+     .least = 0.1,
      .advice = "What such threads do in bursts of a few milliseconds may be seen several times too "
                "often or too seldom. Another rate shows whether that is so; as root, outside of "
                "containers, the clocks of the CPUs see it as it is."},
@@ -90,11 +86,18 @@ const struct insight_rule insight_rules[] = {
      .test = insight_test_empty,
      .least = 0.02,
      .advice = "That part is in the total but in no function."},
+    {.id = "spinning",
+     .fits = RUNNING,
+     .test = insight_test_spinning,
+     .least = 0.1,
+     .advice = "Faster code there gains nothing. Share the work out more evenly, make parallel "
+               "regions larger, or use fewer threads (OMP_NUM_THREADS), above all on a busy "
+               "machine. OMP_WAIT_POLICY=passive lets them sleep instead."},
     {.id = "dominating",
      .fits = RUNNING,
      .test = insight_test_dominating,
      .least = 0.5,
-     .advice = "Start here. 'kelvin annotate' shows its hottest code."},
+     .advice = "Start here. 'kelvin annotate' shows its hottest lines."},
     {.id = "dominating",
      .fits = 1u << QUANTITY_ELAPSED,
      .test = insight_test_dominating,
@@ -115,11 +118,11 @@ const struct insight_rule insight_rules[] = {
                "them."},
     {.id = "interpreter",
      .fits = RUNNING,
-     .test = insight_test_names,
+     .test = insight_test_interpreter,
      .names = names_interpreters,
-     .what = "the main loop of an interpreter",
-     .count = FLAT_SELF,
-     .least = 0.1,
+     .what = "the main loop of an interpreter and what it calls",
+     .count = FLAT_TOTAL,
+     .least = 0.3,
      .advice =
          "The script decides what this loop has to do: use the language's own profiler to see "
          "which part of the script, or compile it."},
@@ -127,8 +130,8 @@ const struct insight_rule insight_rules[] = {
      .fits = RUNNING,
      .test = insight_test_hot,
      .least = 0.1,
-     .advice = "'kelvin annotate' shows the hottest code in a function, a report on its callers "
-               "what calls it."},
+     .advice = "'kelvin annotate' shows a function's hottest lines. Its callers show where to make "
+               "fewer calls."},
     {.id = "flat-profile",
      .fits = RUNNING,
      .test = insight_test_flat,
@@ -168,7 +171,7 @@ const struct insight_rule insight_rules[] = {
      .advice = "Hash once and keep the result, size tables ahead, or use a cheaper hash."},
     {.id = "locks",
      .fits = RUNNING,
-     .test = insight_test_names,
+     .test = insight_test_locks,
      .names = names_locks,
      .what = "acquiring and releasing locks",
      .count = FLAT_TOTAL,
@@ -177,7 +180,7 @@ const struct insight_rule insight_rules[] = {
                "on a lock is not in CPU samples: the delay may be larger."},
     {.id = "copies",
      .fits = RUNNING,
-     .test = insight_test_names,
+     .test = insight_test_copies,
      .names = names_copies,
      .what = "copying or clearing memory",
      .count = FLAT_SELF,

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/idmap.h"
+#include "model/standin.h"
 #include "model/streamkind.h"
 
 #include <stdlib.h>
@@ -55,7 +56,7 @@ bool lockstory_is_address(struct text name)
 
 struct lockstory_sums {
     struct lockstory *story;
-    struct str_id lock_key, kind_key, held_key;
+    struct str_id lock_key, kind_key, held_key, ended_key, holder_key;
     struct idmap locks, waiters, holders; /* places by lock and stack */
 };
 
@@ -128,6 +129,11 @@ static void add_wait(struct lockstory_sums *m, const struct rows *rows, size_t i
         l->first = rows->stack[i];
     }
     l->waits++;
+    bool open = attr_text(s->profile, rows, i, m->ended_key).i != 0;
+    l->open += open;
+    s->open += open;
+    if (open)
+        l->keeper = attr_text(s->profile, rows, i, m->holder_key);
     l->wait_ns += ns;
     l->longest_ns = ns > l->longest_ns ? ns : l->longest_ns;
     lockstory_add_thread(&l->threads, rows->thread[i]);
@@ -215,24 +221,44 @@ static void find_waited(struct lockstory_sums *m, const struct rows *rows)
 
 /* --- what else the kernel saw --- */
 
-/* Our own agents in the program wait for the recorder when it starts. */
+/* Waits for a lock of pthreads pass our agent, which also waits for the recorder when it starts. */
 static bool is_of_agent(const struct profile *p, struct stack_id stack)
 {
     for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
         const struct frame *f = profile_frame(p, p->stacks.nodes.at[stack.i].frame);
-        if (text_starts(profile_module_name(p, f->mapping), "libkelvin-"))
+        if (profile_is_agent(p, f->mapping) || standin_find(p, stack))
             return true;
     }
     return false;
 }
 
-static enum wait_reason reason_of_futex(const struct profile *p, struct stack_id stack)
+/* A lock that our agent does not know: of futexes by themselves, of Rust, of C11. */
+static bool is_foreign_lock(const struct profile *p, struct stack_id stack)
 {
     enum wait_reason reason = waitreason_of_stack(p, stack);
-    return reason == WAIT_FUTEX && is_of_agent(p, stack) ? WAIT_OTHER : reason;
+    return (reason == WAIT_FUTEX || reason == WAIT_LOCK) && !is_of_agent(p, stack);
 }
 
-/* Waits for futexes with no function of pthreads around them, where waits were recorded as well. */
+/*
+ * Behind pthread_cond_wait() comes a wait for the mutex, where another thread has it: the agent,
+ * which sees the call alone, counts it as a part of the wait for the condition.
+ */
+static bool is_retaken_mutex(const struct profile *p, struct stack_id stack)
+{
+    static const char part[] = "pthread_cond_";
+    if (waitreason_of_stack(p, stack) != WAIT_LOCK)
+        return false;
+    for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
+        const struct frame *f = profile_frame(p, p->stacks.nodes.at[stack.i].frame);
+        struct text name =
+            f->n_lines ? profile_function_name(p, profile_lines(p, f)->function) : (struct text){0};
+        if (name.n && memmem(name.at, name.n, part, sizeof part - 1))
+            return true;
+    }
+    return false;
+}
+
+/* Waits for locks that did not come by the agent, where waits were recorded as well. */
 static void add_futexes(struct lockstory *s)
 {
     struct waitstream streams;
@@ -242,15 +268,20 @@ static void add_futexes(struct lockstory *s)
     const struct rows *r = &profile_stream(p, streams.waits)->rows;
     const int64_t *count = r->value[streams.wait_column[WAIT_COUNT]];
     const int64_t *blocked = r->value[streams.wait_column[WAIT_BLOCKED]];
-    autofree uint8_t *known = mem_calloc(p->stacks.nodes.n, 1); /* by stack: reason + 1 */
+    enum { UNKNOWN, OTHER, FOREIGN, RETAKEN };
+    autofree uint8_t *known = mem_calloc(p->stacks.nodes.n, 1); /* by stack */
     for (size_t i = 0; i < r->n; i++) {
-        uint8_t *reason = &known[r->stack[i].i];
-        if (!*reason)
-            *reason = (uint8_t)(reason_of_futex(p, r->stack[i]) + 1);
-        if (*reason != WAIT_FUTEX + 1 || blocked[i] <= 0)
+        struct stack_id stack = r->stack[i];
+        if (blocked[i] <= 0)
             continue;
-        s->futex_waits += (uint64_t)count[i];
-        s->futex_ns += (uint64_t)blocked[i];
+        if (known[stack.i] == UNKNOWN)
+            known[stack.i] = is_retaken_mutex(p, stack)  ? RETAKEN
+                             : is_foreign_lock(p, stack) ? FOREIGN
+                                                         : OTHER;
+        s->futex_waits += known[stack.i] == FOREIGN ? (uint64_t)count[i] : 0;
+        s->futex_ns += known[stack.i] == FOREIGN ? (uint64_t)blocked[i] : 0;
+        s->retaken += known[stack.i] == RETAKEN ? (uint64_t)count[i] : 0;
+        s->retaken_ns += known[stack.i] == RETAKEN ? (uint64_t)blocked[i] : 0;
     }
 }
 
@@ -272,6 +303,17 @@ static int by_lock_wait(const void *a, const void *b)
     if (x->name.i != y->name.i)
         return x->name.i < y->name.i ? -1 : 1;
     return x->kind.i < y->kind.i ? -1 : x->kind.i > y->kind.i;
+}
+
+static void lockstory_add_up(struct lockstory *s)
+{
+    for (size_t i = 0; i < s->locks.n; i++) {
+        const struct lockstory_lock *l = &s->locks.at[i];
+        struct lockstory_total *t = l->excludes ? &s->locks_total : &s->signals_total;
+        t->n += l->waits > 0;
+        t->waits += l->waits;
+        t->wait_ns += l->wait_ns;
+    }
 }
 
 static void lockstory_sort(struct lockstory *s)
@@ -329,7 +371,9 @@ int lockstory_build(struct lockstory *s, const struct profile *p, struct err *er
     struct lockstory_sums m = {.story = s,
                                .lock_key = lockstory_find_key(p, "lock"),
                                .kind_key = lockstory_find_key(p, "kind"),
-                               .held_key = lockstory_find_key(p, "held")};
+                               .held_key = lockstory_find_key(p, "held"),
+                               .ended_key = lockstory_find_key(p, "ended"),
+                               .holder_key = lockstory_find_key(p, "holder")};
     const struct rows *held = holders ? &holders->rows : &none, *w = &waits->rows;
     for (size_t i = 0; w->time_ns && i < w->n; i++)
         add_wait(&m, w, i, false);
@@ -351,6 +395,7 @@ int lockstory_build(struct lockstory *s, const struct profile *p, struct err *er
     idmap_done(&m.holders);
     lockstory_find_times(s);
     lockstory_sort(s);
+    lockstory_add_up(s);
     lockstory_find_cycles(s);
     lockstory_find_insights(s);
     return 0;
@@ -375,7 +420,7 @@ void lockstory_done(struct lockstory *s)
     vec_done(&s->locks);
     vec_done(&s->orders);
     vec_done(&s->cycles);
-    vec_done(&s->insights);
+    vec_done(&s->insights.at);
     labels_done(&s->labels);
     arena_done(&s->arena);
 }

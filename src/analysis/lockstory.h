@@ -9,6 +9,7 @@
  * thread waits, all of that wait is put down to the first.
  */
 #pragma once
+#include "analysis/finding.h"
 #include "analysis/label.h"
 #include "base/arena.h"
 
@@ -29,12 +30,14 @@ struct lockstory_lock {
     struct str_id name, kind;
     bool excludes; /* a mutex or read-write lock: others wait for a signal, which may be idleness */
     uint64_t waits, wait_ns, longest_ns;
-    uint64_t waited_ns;                       /* during which at least one thread waited */
-    uint64_t first_ns;                        /* when the first wait began */
-    struct stack_id first;                    /* and where */
-    lockstory_places waiters, holders;        /* longest first */
-    lockstory_threads threads;                /* that waited */
-    uint64_t held_known;                      /* waits whose holder is known */
+    uint64_t open;                     /* of the waits: they had not ended at the end */
+    struct str_id keeper;              /* the thread that an open wait waits for; 0 = not known */
+    uint64_t waited_ns;                /* during which at least one thread waited */
+    uint64_t first_ns;                 /* when the first wait began */
+    struct stack_id first;             /* and where */
+    lockstory_places waiters, holders; /* longest first */
+    lockstory_threads threads;         /* that waited */
+    uint64_t held_known;               /* waits whose holder is known */
     uint64_t holds, held_ns, longest_held_ns; /* of holds that others waited for */
     struct stack_id longest_held;             /* where the longest ended */
     struct thread_id longest_holder;
@@ -54,8 +57,9 @@ struct lockstory_cycle {
     VEC(uint32_t) orders; /* indices */
 };
 
-struct lockstory_insight {
-    const char *title, *text, *advice;
+/* Of locks that exclude others, or of conditions, semaphores and barriers. */
+struct lockstory_total {
+    uint64_t n, waits, wait_ns;
 };
 
 struct lockstory {
@@ -63,11 +67,15 @@ struct lockstory {
     const struct stream *waits_stream;
     uint64_t start_ns, end_ns; /* of all rows that have a time */
     uint64_t waits, wait_ns;
+    struct lockstory_total locks_total, signals_total; /* those two parts of them */
+    uint64_t retaken,
+        retaken_ns; /* by the kernel: for the mutex, at the end of a condition's wait */
+    uint64_t open;  /* of the waits: they had not ended when the program or the recording did */
     uint64_t futex_waits, futex_ns;   /* that the kernel saw and no function of pthreads explains */
     VEC(struct lockstory_lock) locks; /* longest wait in total first */
     VEC(struct lockstory_order) orders;
     VEC(struct lockstory_cycle) cycles;
-    VEC(struct lockstory_insight) insights;
+    struct findings insights;
     struct labels labels;
     struct arena arena;
 };

@@ -14,9 +14,7 @@
 static void lockstory_say(struct lockstory *s, const char *title, struct buf *text,
                           const char *advice)
 {
-    *vec_push(&s->insights) =
-        (struct lockstory_insight){title, arena_text(&s->arena, buf_text(text)).at, advice};
-    buf_done(text);
+    findings_add(&s->insights, &s->arena, title, text, advice);
 }
 
 /* --- orders --- */
@@ -89,6 +87,20 @@ void lockstory_find_cycles(struct lockstory *s)
             add_cycle(s, i, last, came_from);
 }
 
+/* Threads wait for each of its locks, and nobody came to let one go. */
+static bool is_deadlock(const struct lockstory *s, const struct lockstory_cycle *c)
+{
+    for (size_t i = 0; i < c->orders.n; i++) {
+        const struct lockstory_order *o = &s->orders.at[c->orders.at[i]];
+        bool open = false;
+        for (size_t k = 0; k < s->locks.n; k++)
+            open |= s->locks.at[k].name.i == o->lock.i && s->locks.at[k].open;
+        if (!open)
+            return false;
+    }
+    return true;
+}
+
 static void say_cycle(struct lockstory *s, const struct lockstory_cycle *c)
 {
     const struct profile *p = s->profile;
@@ -104,9 +116,43 @@ static void say_cycle(struct lockstory *s, const struct lockstory_cycle *c)
     }
     if (address)
         buf_printf(&b, " (an address may have been that of several locks, one after the other)");
-    lockstory_say(s, "lock-order inversion", &b,
+    bool stuck = is_deadlock(s, c);
+    if (stuck)
+        buf_printf(&b, "; threads still waited for each of them when the recording ended");
+    lockstory_say(s, stuck ? "deadlock" : "lock-order inversion", &b,
                   "Threads that do this at the same time wait for each other for ever. Take these "
                   "locks in one order everywhere, or all at once (std::scoped_lock).");
+}
+
+/* --- waits without an end --- */
+
+static bool is_in_deadlock(const struct lockstory *s, const struct lockstory_lock *l)
+{
+    for (size_t i = 0; i < s->cycles.n; i++)
+        for (size_t k = 0; k < s->cycles.at[i].orders.n && is_deadlock(s, &s->cycles.at[i]); k++)
+            if (s->orders.at[s->cycles.at[i].orders.at[k]].lock.i == l->name.i)
+                return true;
+    return false;
+}
+
+/* A lock that nobody let go of. (Workers that wait for a signal at the end are idle.) */
+static void say_stuck(struct lockstory *s, const struct lockstory_lock *l)
+{
+    char n[UNITS_MAX], time[UNITS_MAX];
+    struct buf b = {0};
+    if (!l->excludes || !l->open || is_in_deadlock(s, l))
+        return;
+    autofree char *path = lockstory_path(s, l->waiters.at[0].stack, 3);
+    buf_printf(&b, "%s thread%s still waited for %.*s at the end of the program or the recording",
+               units_count(n, l->open), l->open == 1 ? "" : "s",
+               TEXT_ARG(profile_str(s->profile, l->name)));
+    if (l->keeper.i)
+        buf_printf(&b, ", which thread %.*s held", TEXT_ARG(profile_str(s->profile, l->keeper)));
+    buf_printf(&b, "; the longest wait took %s; most of the waiting is in %s",
+               units_scaled(time, (double)l->longest_ns, SCALED_NS), path);
+    lockstory_say(s, "never let go", &b,
+                  "A holder that ended or returned without unlocking, or that waits itself, keeps "
+                  "the lock for ever. If the program was stopped on purpose, ignore this.");
 }
 
 /* --- convoys --- */
@@ -119,6 +165,9 @@ enum { CONVOY_WAITS = 20, CONVOY_THREADS = 3 };
 #define CONVOY_LONG_NS 10e6
 #define CONVOY_SHARE 0.2
 #define CONVOY_AT_ONCE 1.2
+
+/* Nothing that could be moved out of it is as short. */
+#define SHORT_HOLD_NS 5e3
 
 static bool convoy_is_chance(const struct lockstory_lock *l)
 {
@@ -150,15 +199,21 @@ static void say_convoy(struct lockstory *s, const struct lockstory_lock *l)
         buf_printf(&b, "; held for %s on average, %s at most",
                    units_scaled(mean, (double)l->held_ns / (double)l->holds, SCALED_NS),
                    units_scaled(time, (double)l->longest_held_ns, SCALED_NS));
+    bool is_short = l->holds && (double)l->held_ns < SHORT_HOLD_NS * (double)l->holds;
     lockstory_say(s, "lock convoy", &b,
-                  "Hold the lock for less time: move I/O, allocation and waiting out of it. Or "
-                  "split it, so that threads need different ones.");
+                  is_short ? "The lock is held briefly and taken too often: take it once for "
+                             "several pieces of work, or give each thread data of its own and "
+                             "join them at the end."
+                           : "Hold the lock for less time: move I/O, allocation and waiting out of "
+                             "it. Or split it, so that threads need different ones.");
 }
 
 void lockstory_find_insights(struct lockstory *s)
 {
     for (size_t i = 0; i < s->cycles.n; i++)
         say_cycle(s, &s->cycles.at[i]);
+    for (size_t i = 0; i < s->locks.n; i++)
+        say_stuck(s, &s->locks.at[i]);
     for (size_t i = 0; i < s->locks.n; i++)
         say_convoy(s, &s->locks.at[i]);
 }

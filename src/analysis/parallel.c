@@ -1,7 +1,10 @@
 #include "analysis/parallel.h"
+#include "base/shortname.h"
 
-/* A thread begins (reason -1) or ends, or begins or ends to wait. */
+/* A thread begins or ends, or begins or ends to wait, for a reason. */
 enum moment_kind { MOMENT_BIRTH, MOMENT_IN, MOMENT_OUT, MOMENT_END };
+
+enum { READY = WAIT_REASONS }; /* it waits for nothing but a CPU */
 
 struct moment {
     uint64_t time_ns;
@@ -23,6 +26,7 @@ struct alone_span {
 struct parallel_job {
     struct parallel *ret;
     const struct profile *p;
+    const struct selection *states;
     const struct selection *hiding; /* NULL = nothing is hidden */
     struct waitstream streams;
     VEC(struct life) lives;
@@ -33,16 +37,30 @@ struct parallel_job {
 
 /* --- who lives when --- */
 
-static uint32_t life_of(struct parallel_job *j, struct idmap *map, struct thread_id id)
+static uint32_t life_hash(const struct thread *t)
+{
+    return hash_pair(t->process.i, (uint32_t)t->tid);
+}
+
+/* IDMAP_NONE where the thread is not asked for. */
+static uint32_t life_find(const struct parallel_job *j, const struct idmap *map,
+                          struct thread_id id)
 {
     const struct thread *t = &j->p->threads.at[id.i];
-    uint32_t hash = hash_pair(t->process.i, (uint32_t)t->tid);
-    for_each_match (map, hash, i) {
+    for_each_match (map, life_hash(t), i) {
         const struct thread *old = &j->p->threads.at[j->lives.at[i].thread.i];
         if (old->process.i == t->process.i && old->tid == t->tid)
             return i;
     }
-    idmap_add(map, hash, (uint32_t)j->lives.n);
+    return IDMAP_NONE;
+}
+
+static uint32_t life_of(struct parallel_job *j, struct idmap *map, struct thread_id id)
+{
+    uint32_t old = life_find(j, map, id);
+    if (old != IDMAP_NONE)
+        return old;
+    idmap_add(map, life_hash(&j->p->threads.at[id.i]), (uint32_t)j->lives.n);
     *vec_push(&j->lives) = (struct life){.start_ns = UINT64_MAX, .thread = id};
     return (uint32_t)j->lives.n - 1;
 }
@@ -50,18 +68,24 @@ static uint32_t life_of(struct parallel_job *j, struct idmap *map, struct thread
 /* False where too much of the threads' time is of unknown state: it would pass for running. */
 static bool find_lives(struct parallel_job *j, struct idmap *map)
 {
-    const struct rows *r = &profile_stream(j->p, j->streams.states)->rows;
+    const struct rows *r = &j->states->stream->rows;
     const int64_t *unknown = r->value[j->streams.state_column[THREAD_UNKNOWN]];
+    struct selection_moments m = j->states->moments;
     double unknown_ns = 0, all_ns = 0;
     if (!r->n || !r->time_ns || !r->duration_ns)
         return false;
-    for (size_t i = 0; i < r->n; i++) {
-        uint64_t end_ns = r->time_ns[i] + r->duration_ns[i];
+    for (size_t k = 0; k < j->states->n_rows; k++) {
+        size_t i = selection_row(j->states, k);
+        uint64_t start_ns = r->time_ns[i], end_ns = start_ns + r->duration_ns[i];
         unknown_ns += (double)unknown[i];
         all_ns += (double)r->duration_ns[i];
+        start_ns = start_ns > m.from_ns ? start_ns : m.from_ns;
+        end_ns = end_ns < m.to_ns ? end_ns : m.to_ns;
+        if (end_ns < start_ns)
+            continue;
         uint32_t at = life_of(j, map, r->thread[i]);
         struct life *l = &j->lives.at[at];
-        l->start_ns = r->time_ns[i] < l->start_ns ? r->time_ns[i] : l->start_ns;
+        l->start_ns = start_ns < l->start_ns ? start_ns : l->start_ns;
         l->end_ns = end_ns > l->end_ns ? end_ns : l->end_ns;
         l->thread = r->thread[i];
     }
@@ -69,13 +93,16 @@ static bool find_lives(struct parallel_job *j, struct idmap *map)
 }
 
 /* Rows that stand for several waits do not say when each was. */
-static bool has_sums(const struct parallel_job *j)
+static bool has_sums(const struct parallel_job *j, const struct idmap *map)
 {
     const struct rows *r = &profile_stream(j->p, j->streams.waits)->rows;
     const int64_t *count = r->value[j->streams.wait_column[WAIT_COUNT]];
-    for (size_t i = 0; i < r->n; i++)
-        if (count[i] > 1)
+    for (size_t i = 0; i < r->n; i++) {
+        uint32_t thread = count[i] > 1 ? life_find(j, map, r->thread[i]) : IDMAP_NONE;
+        if (thread != IDMAP_NONE && r->time_ns && r->time_ns[i] >= j->lives.at[thread].start_ns &&
+            r->time_ns[i] <= j->lives.at[thread].end_ns)
             return true;
+    }
     return false;
 }
 
@@ -89,7 +116,7 @@ static void add_moment(struct parallel_job *j, uint64_t time_ns, uint32_t thread
     *vec_push(&j->moments) = (struct moment){time_ns, thread, (uint8_t)kind, (uint8_t)reason};
 }
 
-static void add_moments(struct parallel_job *j, struct idmap *map)
+static void add_moments(struct parallel_job *j, const struct idmap *map)
 {
     const struct rows *r = &profile_stream(j->p, j->streams.waits)->rows;
     const int64_t *blocked = r->value[j->streams.wait_column[WAIT_BLOCKED]];
@@ -98,15 +125,16 @@ static void add_moments(struct parallel_job *j, struct idmap *map)
         add_moment(j, j->lives.at[i].start_ns, i, MOMENT_BIRTH, 0);
         add_moment(j, j->lives.at[i].end_ns, i, MOMENT_END, 0);
     }
-    size_t n_lives = j->lives.n;
     for (size_t i = 0; i < r->n; i++) {
-        uint32_t thread = life_of(j, map, r->thread[i]);
-        if (thread >= n_lives || !r->time_ns || !r->duration_ns)
+        uint32_t thread = life_find(j, map, r->thread[i]);
+        if (thread == IDMAP_NONE || !r->time_ns || !r->duration_ns)
             continue;
-        int reason =
-            runnable[i] > blocked[i] ? WAIT_REASONS : (int)waitreason_of_stack(j->p, r->stack[i]);
+        uint64_t end_ns = r->time_ns[i] + r->duration_ns[i];
+        int reason = blocked[i] ? (int)waitreason_of_stack(j->p, r->stack[i]) : READY;
         add_moment(j, r->time_ns[i], thread, MOMENT_OUT, reason);
-        add_moment(j, r->time_ns[i] + r->duration_ns[i], thread, MOMENT_IN, reason);
+        if (blocked[i] && runnable[i] > 0)
+            add_moment(j, end_ns - (uint64_t)runnable[i], thread, MOMENT_OUT, READY);
+        add_moment(j, end_ns, thread, MOMENT_IN, reason);
     }
 }
 
@@ -152,12 +180,14 @@ static void parallel_pass(struct parallel_job *j, struct sweep *s, uint64_t unti
         q->mean += (double)s->runs * (double)dt;
         add_slices(j, s->now_ns, until_ns, s->runs);
     }
-    if (s->runs == 1 && dt > 0) {
+    q->starved_ns += s->runs == 0 && s->waiting[READY] ? dt : 0;
+    q->alone_ns += s->runs == 1 ? dt : 0;
+    if (s->runs == 1 && !s->waiting[READY] && dt > 0) {
         uint32_t thread = (uint32_t)s->sum_of_runners;
         q->serial_ns += dt;
         j->lives.at[thread].alone_ns += dt;
         *vec_push(&j->alone) = (struct alone_span){s->now_ns, until_ns, thread};
-        for (int i = 0; i <= WAIT_REASONS; i++)
+        for (int i = 0; i < WAIT_REASONS; i++)
             q->others_ns[i] += dt * s->waiting[i];
     }
     s->now_ns = until_ns;
@@ -250,18 +280,19 @@ static uint32_t function_of(const struct parallel_job *j, struct labels *labels,
     return first;
 }
 
-static void name_functions_alone(struct parallel_job *j, struct idmap *map)
+enum { SHORT_NAME = 48 }; /* in characters, several on a line */
+
+static void name_functions_alone(struct parallel_job *j, const struct idmap *map)
 {
     struct labels labels;
     VEC(uint64_t) counts = {0};
-    size_t n_lives = j->lives.n;
     labels_init(&labels, j->p, &(struct label_opts){0});
     const struct stream *s = j->p->streams.n ? profile_stream(j->p, 0) : NULL;
     bool sampled = s && stream_samples(s) >= 0 && s->rows.time_ns;
     for (size_t i = 0; sampled && i < s->rows.n; i++) {
         const struct alone_span *span = span_at(j, s->rows.time_ns[i]);
-        uint32_t thread = life_of(j, map, s->rows.thread[i]);
-        if (!span || thread >= n_lives || span->thread != thread)
+        uint32_t thread = life_find(j, map, s->rows.thread[i]);
+        if (!span || span->thread != thread)
             continue;
         uint32_t label = function_of(j, &labels, s->rows.stack[i]);
         while (counts.n <= label && label != LABEL_NONE)
@@ -272,7 +303,9 @@ static void name_functions_alone(struct parallel_job *j, struct idmap *map)
     }
     for (uint32_t i = 0; i < counts.n; i++) {
         struct parallel_alone a = {.samples = counts.at[i]};
-        snprintf(a.name, sizeof a.name, "%.*s", TEXT_ARG(labels_text(&labels, i)));
+        autobuf struct buf name = {0};
+        shortname_add(&name, labels_text(&labels, i), SHORT_NAME);
+        snprintf(a.name, sizeof a.name, "%s", buf_cstr(&name));
         keep_best(j->ret->functions, &a);
     }
     vec_done(&counts);
@@ -289,7 +322,7 @@ int64_t parallel_busy_ns(const struct parallel *q)
     return ns;
 }
 
-static void parallel_measure(struct parallel_job *j, struct idmap *map)
+static void parallel_measure(struct parallel_job *j, const struct idmap *map)
 {
     j->first_ns = UINT64_MAX;
     for (size_t i = 0; i < j->lives.n; i++) {
@@ -307,12 +340,13 @@ static void parallel_measure(struct parallel_job *j, struct idmap *map)
     j->ret->known = j->ret->wall_ns > 0;
 }
 
-void parallel_build(struct parallel *ret, const struct profile *p, const struct selection *s)
+void parallel_build(struct parallel *ret, const struct selection *states,
+                    const struct selection *hiding)
 {
-    struct parallel_job j = {.ret = ret, .p = p, .hiding = s};
+    struct parallel_job j = {.ret = ret, .p = states->profile, .states = states, .hiding = hiding};
     struct idmap map = {0};
     *ret = (struct parallel){0};
-    if (waitstream_find(p, &j.streams) && !has_sums(&j) && find_lives(&j, &map))
+    if (waitstream_find(j.p, &j.streams) && find_lives(&j, &map) && !has_sums(&j, &map))
         parallel_measure(&j, &map);
     idmap_done(&map);
     vec_done(&j.lives);

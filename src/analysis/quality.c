@@ -1,6 +1,7 @@
 #include "analysis/quality.h"
 
 #include "analysis/restack.h"
+#include "base/block.h"
 
 #include <math.h>
 
@@ -45,33 +46,43 @@ static struct depth *measure_stacks(const struct selection *s)
     return d;
 }
 
-static void sum_stacks(struct quality *q, const struct selection *s)
+struct stack_sums {
+    struct depth *depths; /* by stack */
+    bool *seen;           /* the same */
+    double weight, frames, unnamed, empty;
+};
+
+BLOCK_CALL static void sum_some_stacks(struct quality *q, const struct selection *s,
+                                       struct stack_sums *sums, size_t from, size_t to)
 {
-    const struct profile *p = s->profile;
     const int64_t *value = selection_values(s);
-    struct depth *depths = measure_stacks(s);
-    bool *seen = mem_calloc(p->stacks.nodes.n, sizeof *seen);
-    double weight = 0, frames = 0, unnamed = 0, empty = 0;
-    for (size_t i = 0; i < s->n_rows; i++) {
+    for (size_t i = from; i < to; i++) {
         size_t row = selection_row(s, i);
         uint32_t stack = s->stream->rows.stack[row].i;
-        struct depth d = depths[stack];
+        struct depth d = sums->depths[stack];
         double w = (double)value[row];
         if (w == 0)
             continue;
-        weight += w;
-        frames += w * d.frames;
-        unnamed += w * d.unnamed;
-        empty += d.frames ? 0 : w;
-        q->distinct_stacks += !seen[stack];
-        seen[stack] = true;
+        sums->weight += w;
+        sums->frames += w * d.frames;
+        sums->unnamed += w * d.unnamed;
+        sums->empty += d.frames ? 0 : w;
+        q->distinct_stacks += !sums->seen[stack];
+        sums->seen[stack] = true;
         q->max_depth = d.frames > q->max_depth ? d.frames : q->max_depth;
     }
-    q->mean_depth = weight > 0 ? frames / weight : 0;
-    q->unnamed_share = frames > 0 ? unnamed / frames : 0;
-    q->empty_share = weight > 0 ? empty / weight : 0;
-    free(seen);
-    free(depths);
+}
+
+static void sum_stacks(struct quality *q, const struct selection *s)
+{
+    struct stack_sums sums = {.depths = measure_stacks(s),
+                              .seen = mem_calloc(s->profile->stacks.nodes.n, sizeof(bool))};
+    for_each_block(from, to, s->n_rows) sum_some_stacks(q, s, &sums, from, to);
+    q->mean_depth = sums.weight > 0 ? sums.frames / sums.weight : 0;
+    q->unnamed_share = sums.frames > 0 ? sums.unnamed / sums.frames : 0;
+    q->empty_share = sums.weight > 0 ? sums.empty / sums.weight : 0;
+    free(sums.seen);
+    free(sums.depths);
 }
 
 static void find_times(struct quality *q, const struct selection *s)
@@ -108,6 +119,34 @@ double quality_sampled_share(const struct selection *s)
         !meta_find_u64(m, META_SAMPLED_OF_NS, &of_ns))
         return 1;
     return quality_sampled(sampled_ns, of_ns, (uint64_t)s->stream->types[s->count_type].total);
+}
+
+double quality_cpu_scale(const struct selection *s)
+{
+    const struct meta *m = &s->profile->meta;
+    uint64_t sampled_ns = 0, of_ns = 0;
+    if (s->stream != s->profile->streams.at[0] || !meta_find_u64(m, META_SAMPLED_NS, &sampled_ns) ||
+        !meta_find_u64(m, META_SAMPLED_OF_NS, &of_ns) || !sampled_ns || !of_ns ||
+        quality_sampled_share(s) < 1)
+        return 1;
+    return (double)of_ns / (double)sampled_ns;
+}
+
+/* Under all its names; a thread of a program that never had another cannot have been a short one.
+ */
+static bool has_one_thread(const struct profile *p)
+{
+    for (size_t i = 2; i < p->threads.n; i++)
+        if (p->threads.at[i].tid != p->threads.at[1].tid)
+            return false;
+    return p->threads.n > 1;
+}
+
+const char *quality_missed(const struct profile *p)
+{
+    return has_one_thread(p)
+               ? "kernel code with interrupts off"
+               : "short-lived processes and threads or kernel code with interrupts off";
 }
 
 struct quality quality_of(const struct selection *s)

@@ -28,6 +28,16 @@ struct quality {
  * rarely by clocks of threads, so that the rest is not like what was seen.
  */
 double quality_sampled(uint64_t sampled_ns, uint64_t of_ns, uint64_t samples);
+
+/*
+ * What the periods of the samples are to be multiplied by so that they add up to the CPU time that
+ * the kernel counted: a few percent off 1, by chance or as a hypervisor took the CPU away. 1 where
+ * it is not known, or where part of the CPU time was not sampled.
+ */
+double quality_cpu_scale(const struct selection *s);
 double quality_sampled_share(const struct selection *s);
+
+/* What may have got too few samples then, by all that the recording knows. */
+const char *quality_missed(const struct profile *p);
 
 struct quality quality_of(const struct selection *s);

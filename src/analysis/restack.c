@@ -203,14 +203,28 @@ struct descent {
     uint32_t *node; /* by old stack: the new one, below the path */
 };
 
-/* Functions of the C library that start a program or a thread: a path need not name them. */
+/*
+ * Functions of the C and C++ libraries that start a program or a thread: a path need not name them.
+ * What std::thread runs first has no name where libstdc++ has no debug symbols.
+ */
 static bool starts_a_program(struct text name)
 {
-    static const char *const all[] = {
-        "_start",   "__libc_start_main", "__libc_start_call_main", "clone", "clone3", "__clone",
-        "__clone3", "start_thread"};
+    static const char *const all[] = {"_start",
+                                      "__libc_start_main",
+                                      "__libc_start_call_main",
+                                      "clone",
+                                      "clone3",
+                                      "__clone",
+                                      "__clone3",
+                                      "start_thread",
+                                      "execute_native_thread_routine"};
+    static const char *const begins[] = {"[libstdc++.so", "std::thread::_State_impl<",
+                                         "std::thread::_Invoker<", "std::__invoke"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (text_is(name, all[i]))
+            return true;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (text_starts(name, begins[i]))
             return true;
     return false;
 }

@@ -199,19 +199,16 @@ static const struct form *form_of(const struct rule_token *word, struct rule *ru
     return rule->quantile > 0 ? &quantile : NULL;
 }
 
-/* "diff peak <= +5%", "diff allocs(f) <= 0%", "diff cache-misses <= +2%" */
+/* "diff peak <= +5%", "diff allocs(f) <= 0%", "diff cache-misses <= +2%", "diff memory <= +5%" */
 static int parse_part_change(struct rule_line *l, struct rule *rule)
 {
     rule->change = true;
     rule->range.unit = RULE_RELATIVE;
-    if (!rule->function && !rule_range_follows(l) && rule_take_function(l, rule) != 0)
+    bool whole = rule->kind == RULE_MEMORY; /* of the command, whatever it calls */
+    if (!whole && !rule->function && !rule_range_follows(l) && rule_take_function(l, rule) != 0)
         return -1;
-    const char *range = l->rest.at;
-    if (rule_take_range(l, &rule->range) != 0)
-        return -1;
-    return rule->range.unit == RULE_RELATIVE
-               ? 0
-               : rule_fail(l, range, "this changes by a part of it: write '<= +5%%'");
+    l->no_points = true;
+    return rule_take_range(l, &rule->range);
 }
 
 static int parse_diff(struct rule_line *l, struct rule *rule)
@@ -220,15 +217,16 @@ static int parse_diff(struct rule_line *l, struct rule *rule)
     take_argument(l, &what, rule);
     const struct form *form = form_of(&what, rule);
     rule->quantile = 0;
-    if (form && (form->parse == parse_heap || form->parse == rule_parse_events)) {
+    if (form && (form->parse == parse_heap || form->parse == rule_parse_events ||
+                 form->kind == RULE_MEMORY)) {
         rule->kind = form->kind;
         return parse_part_change(l, rule);
     }
     if (!form || (form->kind != RULE_SELF && form->kind != RULE_TOTAL))
         return rule_fail(l, what.at,
                          "'diff' goes on with 'total' or 'self' and the function's name, or with "
-                         "'peak' or another word of the heap, or with cache-misses, l1-misses or "
-                         "branch-misses");
+                         "'peak' or another word of the heap, or with memory, cache-misses, "
+                         "l1-misses or branch-misses");
     rule->kind = form->kind == RULE_SELF ? RULE_DIFF_SELF : RULE_DIFF_TOTAL;
     rule->range.unit = RULE_RELATIVE;
     if (rule_take_function(l, rule) != 0 || rule_take_range(l, &rule->range) != 0)
@@ -324,7 +322,7 @@ bool rules_need_scopes(const struct rules *r)
     return false;
 }
 
-static bool compares(const struct rule *rule)
+bool rule_compares(const struct rule *rule)
 {
     return rule->kind == RULE_DIFF_TOTAL || rule->kind == RULE_DIFF_SELF || rule->change;
 }
@@ -338,10 +336,11 @@ int rules_require(struct rules *r, const struct rules_have *have)
 {
     for (size_t i = 0; i < r->at.n; i++) {
         const struct rule *rule = &r->at.at[i];
-        bool has_before = have->before || (rule_is_of_events(rule) && have->counts_before);
-        r->lacks_before |= compares(rule) && !has_before;
+        bool has_before = have->before || (rule_is_of_events(rule) && have->counts_before) ||
+                          have->may_lack_before;
+        r->lacks_before |= rule_compares(rule) && !has_before;
         r->lacks_sizes |= is_growth(rule) && !have->sizes;
-        if (compares(rule) && !has_before)
+        if (rule_compares(rule) && !has_before)
             rules_fail(r, rule->line, 1,
                        "a diff rule compares with another profile, and there is none");
         if (is_growth(rule) && !have->sizes)

@@ -25,7 +25,7 @@
  *     cache-misses parse <= 2 per 1000      of instructions; or a number; l1-misses, branch-misses
  *     hotspot matmul primary                its tier by its own share
  *
- * doc/rules.md is the reference. Every line with an error is told, with its place.
+ * doc/rules.md is the reference. Every line with an error is reported, with its place.
  */
 #pragma once
 #include "base/arena.h"
@@ -112,7 +112,7 @@ struct rule {
     struct rule_range range;
     double tolerance;        /* widens the range at both ends, same unit */
     struct rule_range width; /* of simd only; RULE_NONE where not asked for */
-    bool change;             /* of the heap and of counters: since the profile before */
+    bool change;             /* of heap, counters, memory of runs: since the profile before */
     uint32_t least_runs;     /* of RULE_SCATTER; 0 = the default */
     enum rule_tier tier;     /* of RULE_HOTSPOT */
     double quantile;         /* of RULE_QUANTILE, 0 to 1 */
@@ -147,6 +147,7 @@ void rules_done(struct rules *r);
 bool rules_need_code(const struct rules *r);
 bool rules_need_scopes(const struct rules *r);
 bool rule_is_of_scopes(const struct rule *rule);
+bool rule_compares(const struct rule *rule); /* with another profile */
 bool rule_is_of_runs(const struct rule *rule);
 bool rule_is_of_events(const struct rule *rule);
 
@@ -157,6 +158,7 @@ bool rule_is_of_events(const struct rule *rule);
 struct rules_have {
     bool before, counts_before; /* a profile of then; misses that were simulated then */
     bool sizes;
+    bool may_lack_before; /* a rule without one is no error; the caller sees to it */
 };
 
 int rules_require(struct rules *r, const struct rules_have *have);

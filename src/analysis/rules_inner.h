@@ -14,6 +14,7 @@ struct rule_line {
     struct text rest; /* what has not been read yet */
     uint32_t number;
     const char *noun; /* what names are of: "function" */
+    bool no_points;   /* it is no share: its change is in % only */
 };
 
 /* A piece of a line, and where it stands. */

@@ -244,6 +244,8 @@ static int rule_take_unit(struct rule_line *l, struct rule_range *r, bool percen
     const char *at = l->rest.at;
     if (r->unit == RULE_RELATIVE && !percent) {
         struct rule_token word = rule_take_word(l);
+        if (l->no_points)
+            return rule_fail(l, at, "this changes by a part of it: write '+5%%'");
         if (!text_is(word.text, "points") && !text_is(word.text, "point"))
             return rule_fail(l, at,
                              "a change is in %% of the share before, or in points: '+5%%' or "
@@ -299,6 +301,10 @@ int rule_take_range(struct rule_line *l, struct rule_range *r)
     if (equal)
         r->is.high = r->is.low;
     if (!most && !least && !equal) {
+        bool scaled = r->unit == RULE_BYTES || r->unit == RULE_TIME;
+        if (scaled && !text_starts(l->rest, "..") && memmem(l->rest.at, l->rest.n, "..", 2))
+            return rule_fail(l, l->rest.at, "both ends have one unit, behind the second: '%s'",
+                             r->unit == RULE_TIME ? "10..50 ms" : "10..50 MiB");
         if (!text_starts(l->rest, ".."))
             return rule_fail(l, l->rest.at,
                              "a range has two ends: 'A..B', or write '<= N' or '>= N'");

@@ -5,6 +5,8 @@
 #include "analysis/runcost.h"
 #include "analysis/scopequantile.h"
 
+#include <math.h>
+
 /* Shares below this are not worth a row of the table. */
 #define LEAST_SHARE 0.005
 
@@ -21,11 +23,12 @@ static double *new_costs(struct scaling *s)
     return cost;
 }
 
-static void fit(const struct scaling *s, struct scaling_cost *c)
+/* ERRORS, one per run, are those of growth_point; NULL = none is known. */
+static void fit(const struct scaling *s, struct scaling_cost *c, const double *errors)
 {
     autofree struct growth_point *points = mem_calloc(s->n, sizeof *points);
     for (size_t i = 0; i < s->n; i++)
-        points[i] = (struct growth_point){s->runs[i].size, c->cost[i]};
+        points[i] = (struct growth_point){s->runs[i].size, c->cost[i], errors ? errors[i] : 0};
     c->fits = growth_fit(&c->growth, points, s->n);
 }
 
@@ -84,16 +87,28 @@ void scaling_unlike(const struct scaling_run *runs, size_t n, struct buf *b)
 
 /* --- functions --- */
 
+/* From sampling alone: of 15 samples in each of three runs no exponent is known to a hundredth. */
+static double sampling_error(const struct flat_share *s)
+{
+    return s->share > 0 && s->n_effective > 0
+               ? sqrt(fmax(0, 1 - s->share) / (s->share * s->n_effective))
+               : 0;
+}
+
 struct scaling_cost scaling_of(struct scaling *s, struct text name, enum flat_what what)
 {
     struct scaling_cost c = {.cost = new_costs(s)};
+    autofree double *errors = mem_calloc(s->n, sizeof *errors);
     for (size_t i = 0; i < s->n; i++) {
         const struct flat *f = s->lists[i];
         autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
-        if (flat_find_canonical(f, name, in_set))
-            c.cost[i] = flat_share_of_set(f, in_set, what).share * s->whole.cost[i];
+        if (!flat_find_canonical(f, name, in_set))
+            continue;
+        struct flat_share share = flat_share_of_set(f, in_set, what);
+        c.cost[i] = share.share * s->whole.cost[i];
+        errors[i] = sampling_error(&share);
     }
-    fit(s, &c);
+    fit(s, &c, errors);
     return c;
 }
 
@@ -154,7 +169,7 @@ bool scaling_of_scope(struct scaling *s, struct text name, enum flat_what what,
         c.cost[i] = (double)(what == FLAT_SELF ? sum->self_ns : sum->total_ns);
         found = true;
     }
-    fit(s, &c);
+    fit(s, &c, NULL);
     *ret = c;
     return found;
 }
@@ -191,7 +206,7 @@ void scaling_build(struct scaling *s, const struct scaling_run *runs, size_t n, 
     set_wholes(s);
     for (size_t i = 0; i < n; i++)
         s->lists[i] = flat_build(s->runs[i].selection, FLAT_FUNCTION);
-    fit(s, &s->whole);
+    fit(s, &s->whole, NULL);
     scaling_add_functions(s, top);
     scaling_build_trees(s);
     scaling_add_scopes(s, top);

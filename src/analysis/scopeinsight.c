@@ -24,9 +24,7 @@ struct scope_looking {
 static void scope_say(struct scope_looking *l, const char *title, struct buf *text,
                       const char *advice)
 {
-    *vec_push(&l->to->at) =
-        (struct scope_insight){title, arena_text(&l->to->arena, buf_text(text)).at, advice};
-    buf_done(text);
+    findings_add(&l->to->found, &l->to->arena, title, text, advice);
 }
 
 static struct text name_of_scope(const struct scope_looking *l, const struct scope_node *n)
@@ -203,6 +201,6 @@ void scopeinsights_find(struct scopeinsights *ret, const struct scopetree *t,
 
 void scopeinsights_done(struct scopeinsights *s)
 {
-    vec_done(&s->at);
+    vec_done(&s->found.at);
     arena_done(&s->arena);
 }

@@ -197,13 +197,13 @@ static int scopes_of_rows(const struct selection *s, struct stack_id **ret, stru
     int scopes = scopetree_stream(s->profile);
     *ret = NULL;
     if (scopes < 0)
-        return err_set(err, EXIT_ERROR,
+        return err_set(err, EXIT_INPUT,
                        "there are no scopes in this profile: the program must use kelvin.h");
     if (scopejoin_by_label(s->stream))
-        return scopejoin_has_labels(s->profile) ? 0 : err_set(err, EXIT_ERROR, SCOPEJOIN_NO_LABELS);
+        return scopejoin_has_labels(s->profile) ? 0 : err_set(err, EXIT_INPUT, SCOPEJOIN_NO_LABELS);
     *ret = scopejoin_build(s->profile, scopes, s->stream);
     if (!*ret)
-        return err_set(err, EXIT_ERROR, "scopes cannot be joined: the input has no times");
+        return err_set(err, EXIT_INPUT, "scopes cannot be joined: the input has no times");
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/label.h"
 #include "analysis/restack.h"
 #include "analysis/selection_inner.h"
+#include "base/block.h"
 #include "base/opt.h"
 
 /* --- words and names --- */
@@ -208,6 +209,7 @@ struct selection selection_all(const struct profile *p, struct value_ref value)
         .total = stream->types[value.type].total,
         .n_samples = counts >= 0 ? stream->types[counts].total : 0,
         .n_rows = stream->rows.n,
+        .moments = {0, UINT64_MAX},
     };
 }
 
@@ -221,24 +223,40 @@ static bool has_row_filter(const struct selection_opts *o)
     return o->time != NULL || o->last != NULL || o->subtree != NULL;
 }
 
-static void sum_rows(struct selection *s)
+BLOCK_CALL static void sum_some_rows(struct selection *s, size_t from, size_t to)
 {
     const int64_t *value = selection_values(s), *count = selection_counts(s);
-    s->total = s->n_samples = 0;
-    for (size_t i = 0; i < s->n_rows; i++) {
+    for (size_t i = from; i < to; i++) {
         s->total += value[selection_row(s, i)];
         s->n_samples += count ? count[selection_row(s, i)] : 0;
     }
 }
 
+static void sum_rows(struct selection *s)
+{
+    s->total = s->n_samples = 0;
+    for_each_block(from, to, s->n_rows) sum_some_rows(s, from, to);
+}
+
+BLOCK_CALL static void take_some_rows(struct selection *s, const uint8_t *out, size_t from,
+                                      size_t to)
+{
+    size_t n = s->n_rows;
+    for (size_t i = from; i < to; i++) {
+        s->rows[n] = (uint32_t)i;
+        n += !out[i];
+    }
+    s->n_rows = n;
+}
+
 static void take_rows(struct selection *s, const uint8_t *out)
 {
     size_t n = 0;
-    s->rows = mem_calloc(s->stream->rows.n + 1, sizeof *s->rows);
     for (size_t i = 0; i < s->stream->rows.n; i++)
-        if (!out[i])
-            s->rows[n++] = (uint32_t)i;
-    s->n_rows = n;
+        n += !out[i];
+    s->rows = mem_array(n + 1, sizeof *s->rows);
+    s->n_rows = 0;
+    for_each_block(from, to, s->stream->rows.n) take_some_rows(s, out, from, to);
     sum_rows(s);
 }
 
@@ -252,6 +270,7 @@ static int filter_rows(struct selection_job *job, struct selection *s)
         filter_stacks(job, "focus", job->opts->focus, 0) != 0 ||
         filter_stacks(job, "without", job->opts->ignore, 1) != 0)
         return -1;
+    s->moments = job->moments;
     take_rows(s, out);
     if (!s->n_rows)
         return err_set(job->err, EXIT_ERROR, "nothing was recorded with all of: %s",
@@ -263,7 +282,8 @@ int selection_build(struct selection *ret, const struct profile *p, struct value
                     const struct selection_opts *opts, struct err *err)
 {
     *ret = selection_all(p, value);
-    struct selection_job job = {.p = p, .stream = ret->stream, .opts = opts, .err = err};
+    struct selection_job job = {
+        .p = p, .stream = ret->stream, .opts = opts, .moments = ret->moments, .err = err};
     ret->merge_recursion = opts->merge_recursion;
     int rc = selection_collapse(&job, ret);
     if (rc == 0)

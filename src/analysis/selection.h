@@ -40,6 +40,11 @@ struct selection_opts {
     const char *subtree; /* "main;parse": only what is called from there; NULL = all */
 };
 
+/* From and to are inside. */
+struct selection_moments {
+    uint64_t from_ns, to_ns;
+};
+
 enum { SELECTION_RESTACKS = 2 };
 struct restack;
 
@@ -47,14 +52,15 @@ struct selection {
     const struct profile *profile;
     const struct stream *stream;
     struct value_ref value;
-    int type;             /* value.type */
-    int count_type;       /* column of the stream that counts samples; -1 = none */
-    int64_t total;        /* of the rows that count */
-    int64_t n_samples;    /* of the same; 0 where not recorded */
-    size_t n_rows;        /* that count */
-    uint32_t *rows;       /* which; NULL = all of the stream */
-    uint8_t *hidden_line; /* by index in profile.lines; NULL = none */
-    uint8_t *hidden_bare; /* by frame id, for frames without lines; NULL = none */
+    int type;                         /* value.type */
+    int count_type;                   /* column of the stream that counts samples; -1 = none */
+    int64_t total;                    /* of the rows that count */
+    int64_t n_samples;                /* of the same; 0 where not recorded */
+    size_t n_rows;                    /* that count */
+    struct selection_moments moments; /* of what has a duration only this part is asked for */
+    uint32_t *rows;                   /* which; NULL = all of the stream */
+    uint8_t *hidden_line;             /* by index in profile.lines; NULL = none */
+    uint8_t *hidden_bare;             /* by frame id, for frames without lines; NULL = none */
     bool merge_recursion;
     char *
         words; /* what was asked for, "time 1..3, thread worker"; NULL = everything. For captions */
@@ -73,9 +79,6 @@ int selection_build(struct selection *ret, const struct profile *p, struct value
 void selection_done(struct selection *s);
 
 /* The moments that selection_opts.time means. Fails where none of it is inside of the recording. */
-struct selection_moments {
-    uint64_t from_ns, to_ns;
-};
 int selection_moments(const struct profile *p, const char *time, struct selection_moments *ret,
                       struct err *err);
 

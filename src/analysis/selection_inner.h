@@ -15,6 +15,7 @@ struct selection_job {
     const struct stream *stream;
     const struct selection_opts *opts;
     uint8_t *out; /* by row of the stream */
+    struct selection_moments moments;
     struct buf words;
     struct err *err;
 };

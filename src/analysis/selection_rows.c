@@ -1,6 +1,7 @@
 /* selection_rows.c - rows by time, thread, process and attributes. */
 #include "analysis/grouping.h"
 #include "analysis/selection_inner.h"
+#include "base/block.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -193,7 +194,7 @@ int selection_moments(const struct profile *p, const char *time, struct selectio
     struct span span;
     double from, to;
     if (!span_of_profile(p, &span))
-        return err_set(err, EXIT_ERROR,
+        return err_set(err, EXIT_INPUT,
                        "a range of time cannot be selected: the input has no times");
     if (parse_range(&job, &span, &from, &to) != 0)
         return -1;
@@ -206,6 +207,31 @@ int selection_moments(const struct profile *p, const char *time, struct selectio
 }
 
 /* What has a duration counts where any part of it is inside. */
+struct range {
+    uint64_t zero_ns, from_ns, to_ns; /* the last two since the first */
+};
+
+/* A row is at whole nanoseconds. */
+static uint64_t range_whole(double ns)
+{
+    return ns <= 0 ? 0 : ns < 0x1p63 ? (uint64_t)ns : UINT64_MAX;
+}
+
+/* Returns how many rows are inside. */
+BLOCK_CALL static size_t drop_outside(const struct rows *r, struct range range, uint8_t *out,
+                                      size_t first, size_t last)
+{
+    size_t n = 0;
+    for (size_t i = first; i < last; i++) {
+        uint64_t start = r->time_ns[i] - range.zero_ns;
+        uint64_t end = start + (r->duration_ns ? r->duration_ns[i] : 0);
+        bool in = end >= range.from_ns && start <= range.to_ns;
+        out[i] |= !in;
+        n += in;
+    }
+    return n;
+}
+
 int selection_by_time(struct selection_job *job)
 {
     const struct rows *r = &job->stream->rows;
@@ -214,20 +240,18 @@ int selection_by_time(struct selection_job *job)
     if (!job->opts->time && !job->opts->last)
         return 0;
     if (!r->time_ns || !span_of_profile(job->p, &span))
-        return err_set(job->err, EXIT_ERROR,
+        return err_set(job->err, EXIT_INPUT,
                        "a range of time cannot be selected: the input has no times");
     if (job->opts->time && parse_range(job, &span, &from, &to) != 0)
         return -1;
     if (job->opts->last && parse_last(job, &span, &from) != 0)
         return -1;
+    struct range range = {span.first_ns, range_whole(ceil(from)), range_whole(floor(to))};
+    job->moments.from_ns = span.first_ns + range.from_ns;
+    if (range.to_ns < UINT64_MAX - span.first_ns)
+        job->moments.to_ns = span.first_ns + range.to_ns;
     size_t n = 0;
-    for (size_t i = 0; i < r->n; i++) {
-        double start = (double)(r->time_ns[i] - span.first_ns);
-        double end = start + (r->duration_ns ? (double)r->duration_ns[i] : 0);
-        bool in = end >= from && start <= to;
-        job->out[i] |= !in;
-        n += in;
-    }
+    for_each_block(first, last, r->n) n += drop_outside(r, range, job->out, first, last);
     if (job->opts->time)
         selection_add_words(job, "time", (const char *const[]){job->opts->time, NULL});
     if (job->opts->last)

@@ -55,7 +55,7 @@ static int select_by_scope_label(struct selection_job *job)
 {
     autofree uint8_t *any = mem_calloc(job->p->attrs.nodes.n, 1);
     if (!scopejoin_has_labels(job->p))
-        return err_set(job->err, EXIT_ERROR, SCOPEJOIN_NO_LABELS);
+        return err_set(job->err, EXIT_INPUT, SCOPEJOIN_NO_LABELS);
     for (const char *const *at = job->opts->scopes; *at; at++) {
         regex_t re;
         if (selection_pattern(job, *at, &re) != 0)
@@ -83,18 +83,18 @@ int selection_by_scope(struct selection_job *job)
         return 0;
     int scopes = scopetree_stream(job->p);
     if (scopes < 0)
-        return err_set(job->err, EXIT_ERROR,
+        return err_set(job->err, EXIT_INPUT,
                        "there are no scopes in this profile: the program must use kelvin.h");
     bool own = profile_stream(job->p, scopes) == job->stream;
     bool by_label = scopejoin_by_label(job->stream);
     autofree struct stack_id *in =
         own || by_label ? NULL : scopejoin_build(job->p, scopes, job->stream);
     if (!own && !job->stream->rows.n)
-        return err_set(job->err, EXIT_ERROR,
+        return err_set(job->err, EXIT_INPUT,
                        "there are no samples to select by scope: only scopes were recorded, which "
                        "'kelvin scopes' shows");
     if (!own && !by_label && !in)
-        return err_set(job->err, EXIT_ERROR, "a scope cannot be selected: the input has no times");
+        return err_set(job->err, EXIT_INPUT, "a scope cannot be selected: the input has no times");
     autofree uint8_t *has = mem_calloc(job->p->stacks.nodes.n, 1);
     if (match_scopes(job, scopes, has) != 0 || (by_label && select_by_scope_label(job) != 0))
         return -1;

@@ -1,6 +1,7 @@
 /* sequence.c - samples in time order; see sequence.h. */
 #include "analysis/sequence.h"
 
+#include "analysis/drawn.h"
 #include "stats/stats.h"
 
 static int sequence_by_time(const void *a, const void *b, void *times)
@@ -39,7 +40,7 @@ static void find_order(struct sequence *t, const struct selection *s)
     sort_by_time(t, rows->time_ns);
 }
 
-/* Samples of unlike weight tell less than their number. */
+/* Samples of unlike weight carry less information than their number. */
 static void count_samples(struct sequence *t, const struct selection *s)
 {
     if (t->count_type < 0)
@@ -59,7 +60,9 @@ struct sequence sequence_build(const struct selection *s)
 {
     bool whole = s->count_type >= 0 && s->stream->types[s->count_type].decimals == 0;
     struct sequence t = {.count_type = whole ? s->count_type : -1};
-    find_order(&t, s);
+    t.drawn = whole ? drawn_mean(s) : 0;
+    if (!t.drawn)
+        find_order(&t, s);
     count_samples(&t, s);
     return t;
 }

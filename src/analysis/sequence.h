@@ -10,6 +10,7 @@ struct sequence {
     uint32_t *order;  /* rows of the stream in time order; NULL unless each is one sample */
     size_t n;         /* rows in order */
     double n_samples; /* as many samples of equal weight as there are; 0 = not known */
+    double drawn;     /* drawn_mean(): shares then need variances in place of n_samples */
 };
 
 struct sequence sequence_build(const struct selection *s);

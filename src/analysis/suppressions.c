@@ -264,3 +264,16 @@ int suppressions_parse(struct suppressions *s, struct text file, struct err *err
     }
     return f.in_block ? err_set(err, EXIT_INPUT, "the last block has no '}'") : 0;
 }
+
+static const char reserves[] = "{\nexceptions\nMemcheck:Leak\nobj:*/libstdc++.so*\nobj:*/ld-*\n}\n"
+                               "{\nexceptions, linked statically\nMemcheck:Leak\n...\n"
+                               "fun:_GLOBAL__sub_I__ZN9__gnu_cxx9__freeresEv\n}\n"
+                               "{\nstreams\nMemcheck:Leak\nfun:_IO_file_doallocate\n}\n"
+                               "{\nwide streams\nMemcheck:Leak\nfun:_IO_wfile_doallocate\n}\n"
+                               "{\nkelvin.h\nMemcheck:Leak\n...\nfun:kelvin_load_\n}\n";
+
+void suppressions_add_reserves(struct suppressions *s)
+{
+    struct err none;
+    suppressions_parse(s, text_of(reserves), &none);
+}

@@ -1,5 +1,6 @@
 #include "analysis/treeshare.h"
 
+#include "analysis/drawn.h"
 #include "analysis/sequence.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ struct treesamples {
     uint32_t *sum_of; /* which sum a sample is in; samples sorted by the number of their node */
     uint8_t *sums;
     size_t n_sums;
+    double *own, *below; /* by node: variances, where blocks were drawn by size (drawn.h) */
 };
 
 static void number_nodes(struct treesamples *w, const struct calltree *t)
@@ -110,6 +112,33 @@ static double effective_samples(struct treesamples *w, uint32_t from, uint32_t t
     return stats_effective_n_of_sums(&series) * w->time.n_samples / (double)(w->n_sums * w->per);
 }
 
+/* Variances of each node itself, and with all below it. */
+static void find_node_variances(struct treesamples *w, const struct calltree *t,
+                                const struct selection *s)
+{
+    const int64_t *value = selection_values(s), *count = selection_counts(s);
+    w->own = mem_calloc(t->n, sizeof *w->own);
+    w->below = mem_calloc(t->n, sizeof *w->below);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        w->own[t->node_of_row[i]] +=
+            drawn_variance(w->time.drawn, (double)value[row], (double)count[row]);
+    }
+    for (size_t i = t->n; i-- > 0;) {
+        w->below[i] += w->own[i];
+        if (i)
+            w->below[t->parent[i]] += w->below[i];
+    }
+}
+
+static struct interval interval_of_drawn(const struct treesamples *w, const struct calltree *t,
+                                         int64_t value, double variance)
+{
+    double whole = (double)t->total[0], share = fmin((double)value / whole, 1);
+    double n = drawn_effective_n(w->time.drawn, whole, share, variance, w->below[0] - variance);
+    return stats_wilson(share, n, STATS_Z95);
+}
+
 static struct interval interval_of_run(struct treesamples *w, double share, uint32_t from,
                                        uint32_t to)
 {
@@ -125,6 +154,11 @@ static void fill_share(struct treesamples *w, const struct calltree *t, uint32_t
     struct treeshare *r = &all[node], *above = &all[t->parent[node]];
     bool as_above = node && above->known && t->total[node] == t->total[t->parent[node]];
     r->known = true;
+    if (w->time.drawn) {
+        r->total = interval_of_drawn(w, t, t->total[node], w->below[node]);
+        r->self = interval_of_drawn(w, t, t->self[node], w->own[node]);
+        return;
+    }
     r->total = as_above ? above->total
                         : interval_of_run(w, (double)t->total[node] / whole, from,
                                           w->time.n ? w->first[end] : 0);
@@ -149,6 +183,8 @@ struct treeshare *treeshare_build(const struct calltree *t, const struct selecti
     number_nodes(&w, t);
     if (w.time.n)
         sort_samples(&w, t, s);
+    if (w.time.drawn)
+        find_node_variances(&w, t, s);
     if ((double)t->n * (double)w.n_sums > TREESHARE_WORK)
         least = fmax(least, TREESHARE_LEAST);
     for (uint32_t i = 0; i < t->n && w.time.n_samples > 0 && t->total[0] > 0; i++)
@@ -160,5 +196,7 @@ struct treeshare *treeshare_build(const struct calltree *t, const struct selecti
     free(w.first);
     free(w.sum_of);
     free(w.sums);
+    free(w.own);
+    free(w.below);
     return shares;
 }

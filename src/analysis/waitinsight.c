@@ -7,6 +7,11 @@ enum { LEAST_NS = 10000000 };
 
 /* Shares that stand out. */
 #define LEAST_NO_CPU 0.2
+#define LEAST_NO_CPU_OF_ALL 0.02 /* of the wall time of all threads */
+#define LEAST_CAUSE 0.25         /* of the queue time that a limit explains */
+#define LEAST_STOLEN 0.1         /* of the time of all CPUs */
+#define LEAST_RIVALS_KNOWN 0.3   /* of the queue time: the rest is taken to be like it */
+#define MOSTLY 0.8
 #define LEAST_LOCK 0.1
 #define LEAST_IO 0.2
 
@@ -45,23 +50,125 @@ static const struct waitsum_stack *longest_of(const struct waitsum *w, enum wait
     return NULL;
 }
 
+/* --- no CPU: who had it --- */
+
+struct no_cpu_cause {
+    char evidence[160];
+    const char *advice;
+};
+
+static double meta_ns(const struct meta *m, const char *key)
+{
+    uint64_t ns = 0;
+    return meta_find_u64(m, key, &ns) ? (double)ns : 0;
+}
+
+/* What the kernel counted: a quota of the cgroup, or a host that had other work. */
+static bool is_limited(const struct meta *m, double queued_ns, struct no_cpu_cause *ret)
+{
+    char n[UNITS_MAX];
+    const char *cpus = meta_find(m, META_CPUS);
+    double machine_ns = meta_ns(m, META_DURATION_NS) * (cpus ? strtod(cpus, NULL) : 0);
+    double throttled = meta_ns(m, META_THROTTLED_NS), stolen = meta_ns(m, META_STOLEN_NS);
+    bool quota = throttled > 0 && throttled >= LEAST_CAUSE * queued_ns;
+    if (!quota && (machine_ns <= 0 || stolen < LEAST_STOLEN * machine_ns))
+        return false;
+    snprintf(ret->evidence, sizeof ret->evidence,
+             quota ? "; its cgroup had used up its CPU quota for %s"
+                   : "; the host had taken the machine's CPUs for %s (steal time)",
+             units_scaled(n, quota ? throttled : stolen, SCALED_NS));
+    ret->advice = quota ? "The quota is the limit (cpu.max, or cpu.cfs_quota_us): raise it, or run "
+                          "fewer threads than it has CPUs for."
+                        : "The virtual machine waits for its host: measure on a host that is less "
+                          "busy before you change the program.";
+    return true;
+}
+
+/* Who ran on the CPUs for which threads queued, where most of that is known. */
+static bool has_rivals(const struct meta *m, double queued_ns, struct no_cpu_cause *ret)
+{
+    double known = meta_ns(m, META_WAITS_QUEUED_NS);
+    double own = known > 0 ? meta_ns(m, META_WAITS_QUEUED_OWN_NS) / known : 0;
+    if (known < LEAST_RIVALS_KNOWN * queued_ns || known <= 0)
+        return false;
+    snprintf(ret->evidence, sizeof ret->evidence,
+             "; the program's own threads had the CPU for %.0f%% of that time, others for %.0f%%",
+             100 * own, 100 * (1 - own));
+    ret->advice = own >= MOSTLY ? "The program is its own rival: use fewer threads, or let them "
+                                  "use more CPUs (affinity, cpuset)."
+                  : own <= 1 - MOSTLY
+                      ? "Other processes had the CPUs: record on a quieter machine before you "
+                        "change the program."
+                      : "Both the program's own threads and other processes had the CPUs: record "
+                        "on a quieter machine, then see whether fewer threads do.";
+    return true;
+}
+
+static void find_no_cpu_cause(const struct waitsum *w, struct no_cpu_cause *ret)
+{
+    const struct meta *meta = &w->selection->profile->meta;
+    bool part = w->selection->words; /* causes are known of the whole recording only */
+    double queued_ns = (double)w->state_ns[THREAD_RUNNABLE];
+    *ret = (struct no_cpu_cause){
+        .advice = meta_find(meta, META_MACHINE)
+                      ? "The machine has more work than CPUs: run less at a time, or add CPUs."
+                  : meta_was_busy(meta)
+                      ? "The machine had more work than CPUs when this began: other processes may "
+                        "have taken them, or the program's own threads share too few (affinity, "
+                        "a limit). Record the whole machine to see which before you change the "
+                        "program."
+                      : "More threads are ready than there are CPUs for them: use fewer threads, "
+                        "or give the program more CPUs. Other processes may hold some."};
+    if (!part && !meta_find(meta, META_MACHINE) && !is_limited(meta, queued_ns, ret))
+        has_rivals(meta, queued_ns, ret);
+}
+
 static bool test_no_cpu(const struct waitsum *w, struct waitinsight *ret)
 {
     char n[2][UNITS_MAX];
+    struct no_cpu_cause cause;
     int64_t queued_ns = w->state_ns[THREAD_RUNNABLE];
     int64_t wanted_ns = waitsum_add_ns(queued_ns, w->state_ns[THREAD_RUNNING]);
-    if (queued_ns < LEAST_NS || part_of(queued_ns, wanted_ns) < LEAST_NO_CPU)
+    if (queued_ns < LEAST_NS || part_of(queued_ns, wanted_ns) < LEAST_NO_CPU ||
+        part_of(queued_ns, w->wall_ns) < LEAST_NO_CPU_OF_ALL)
         return false;
+    find_no_cpu_cause(w, &cause);
     ret->id = "no-cpu";
-    ret->advice = meta_was_busy(&w->selection->profile->meta)
-                      ? "Other processes wanted the CPUs too: the machine had more work than CPUs "
-                        "when this began. Record on a quieter one before you change the program."
-                      : "More threads are ready than there are CPUs for them: use fewer threads, "
-                        "or give the program more CPUs. Other processes may hold some.";
+    ret->advice = cause.advice;
     snprintf(ret->evidence, sizeof ret->evidence,
-             "threads wanted a CPU for %s and had none for %s of it (%.0f%%)",
+             "threads wanted a CPU for %s and had none for %s of it (%.0f%%)%s",
              units_scaled(n[0], (double)wanted_ns, SCALED_NS),
-             units_scaled(n[1], (double)queued_ns, SCALED_NS), 100 * part_of(queued_ns, wanted_ns));
+             units_scaled(n[1], (double)queued_ns, SCALED_NS), 100 * part_of(queued_ns, wanted_ns),
+             cause.evidence);
+    return true;
+}
+
+/* Threads that waited for a lock when the recording began and still do. */
+static size_t count_stuck(const struct waitsum *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->threads.n; i++) {
+        const struct waitsum_thread *t = &w->threads.at[i];
+        n += waitsum_never_woke(t) && t->wall_ns >= LEAST_NS &&
+             part_of(t->reason_ns[WAIT_LOCK], t->wall_ns) > 0.9;
+    }
+    return n;
+}
+
+static bool test_stuck(const struct waitsum *w, struct waitinsight *ret)
+{
+    size_t n = count_stuck(w);
+    const struct waitsum_stack *most = longest_of(w, WAIT_LOCK);
+    if (!n || !most || w->selection->words) /* of a part, nobody knows what was before and after */
+        return false;
+    struct text place = place_of(w, most->stack);
+    ret->id = "stuck-on-locks";
+    ret->advice =
+        "Perhaps a deadlock, if each waits for a lock that another of them holds: look at "
+        "the stacks below. Recorded from its start with locks, the holders are named.";
+    snprintf(ret->evidence, sizeof ret->evidence,
+             "%zu thread%s waited for a lock from the beginning of the recording to its end%s%.*s",
+             n, n == 1 ? "" : "s", place.n ? ", one in " : "", TEXT_ARG(place));
     return true;
 }
 
@@ -94,6 +201,31 @@ static bool is_mostly_faults(const struct waitsum_thread *t)
     return 2 * t->reason_ns[WAIT_PAGE_FAULT] > io_of_thread(t);
 }
 
+/* Where a thread waits longest for REASON: of others' waits nothing is said. The empty stack:
+ * nowhere. */
+static struct stack_id longest_of_thread(const struct waitsum *w, const struct waitsum_thread *t,
+                                         enum wait_reason reason)
+{
+    const struct profile *p = w->selection->profile;
+    const struct rows *rows = &w->selection->stream->rows;
+    const int64_t *blocked = selection_values(w->selection);
+    autofree int64_t *ns = mem_calloc(p->stacks.nodes.n, sizeof *ns);
+    struct waitstream streams;
+    struct stack_id best = {0};
+    if (waitstream_find(p, &streams))
+        blocked = rows->value[streams.wait_column[WAIT_BLOCKED]];
+    for (size_t i = 0; i < w->selection->n_rows; i++) {
+        size_t row = selection_row(w->selection, i);
+        const struct thread *of = &p->threads.at[rows->thread[row].i];
+        if (of->process.i == t->process.i && of->tid == t->tid)
+            ns[rows->stack[row].i] = waitsum_add_ns(ns[rows->stack[row].i], blocked[row]);
+    }
+    for (uint32_t i = 1; i < p->stacks.nodes.n; i++)
+        if (ns[i] > ns[best.i] && waitreason_of_stack(p, (struct stack_id){i}) == reason)
+            best.i = i;
+    return best;
+}
+
 /* The thread that waits longest for disks, among those that do little else but work. */
 static bool test_io(const struct waitsum *w, struct waitinsight *ret)
 {
@@ -108,11 +240,11 @@ static bool test_io(const struct waitsum *w, struct waitinsight *ret)
     if (!worst)
         return false;
     bool faults = is_mostly_faults(worst);
-    const struct waitsum_stack *most =
-        longest_of(w, faults                                                      ? WAIT_PAGE_FAULT
-                      : worst->reason_ns[WAIT_SYNC] > worst->reason_ns[WAIT_FILE] ? WAIT_SYNC
-                                                                                  : WAIT_FILE);
-    struct text place = most ? place_of(w, most->stack) : (struct text){"", 0};
+    enum wait_reason reason = faults ? WAIT_PAGE_FAULT
+                              : worst->reason_ns[WAIT_SYNC] > worst->reason_ns[WAIT_FILE]
+                                  ? WAIT_SYNC
+                                  : WAIT_FILE;
+    struct text place = place_of(w, longest_of_thread(w, worst, reason));
     ret->id = faults ? "page-faults" : "io-in-path";
     ret->advice = faults ? "Memory that comes from a file or from swap is read when it is touched: "
                            "read ahead (madvise, MAP_POPULATE, read), touch it before it is "
@@ -166,11 +298,19 @@ static bool is_often(const struct waitsum_stack *s, double seconds, double hz, d
            (double)s->sum.ns <= short_ns * (double)s->sum.n;
 }
 
+static int64_t longest_wall_ns(const struct waitsum *w)
+{
+    int64_t most = 1;
+    for (size_t i = 0; i < w->threads.n; i++)
+        most = w->threads.at[i].wall_ns > most ? w->threads.at[i].wall_ns : most;
+    return most;
+}
+
 static void say_often(const struct waitsum *w, const struct waitsum_stack *most, const char *what,
                       struct waitinsight *ret)
 {
     char n[3][UNITS_MAX];
-    double seconds = (double)longest_life_ns(w) / 1e9;
+    double seconds = (double)longest_wall_ns(w) / 1e9;
     struct text place = place_of(w, most->stack);
     snprintf(ret->evidence, sizeof ret->evidence, "%s %s (%s per second) of %s on average%s%.*s",
              units_count(n[0], most->sum.n), what,
@@ -206,12 +346,20 @@ static bool test_timers(const struct waitsum *w, struct waitinsight *ret)
 
 size_t waitinsight_find(const struct waitsum *w, struct waitinsight ret[WAITINSIGHTS_MAX])
 {
-    static bool (*const tests[WAITINSIGHTS_MAX])(const struct waitsum *, struct waitinsight *) = {
-        waitinsight_large_pool, test_no_cpu, test_locks, test_io, test_wakes, test_timers,
-        waitinsight_small_pool};
+    static bool (*const tests[WAITINSIGHTS_MAX])(const struct waitsum *,
+                                                 struct waitinsight *) = {waitinsight_large_pool,
+                                                                          test_no_cpu,
+                                                                          test_stuck,
+                                                                          test_locks,
+                                                                          test_io,
+                                                                          test_wakes,
+                                                                          test_timers,
+                                                                          waitinsight_small_pool,
+                                                                          waitinsight_idle_pool};
     size_t n = 0;
     for (size_t i = 0; i < WAITINSIGHTS_MAX; i++)
-        if (!(tests[i] == test_no_cpu && n)) /* the pool is why */
+        if (!(tests[i] == test_no_cpu && n) && /* the pool is why */
+            !(tests[i] == test_locks && n && strcmp(ret[n - 1].id, "stuck-on-locks") == 0))
             n += tests[i](w, &ret[n]);
     return n;
 }

@@ -2,6 +2,7 @@
  * waitinsight.h - what stands out in the waits of a program, and what to try.
  *
  *     no-cpu        threads that could run had no CPU for much of the time they wanted one
+ *     stuck-on-locks  threads that wait for a lock from the beginning to the end
  *     lock-waits    much of the threads' time goes to waiting for locks
  *     io-in-path    a thread that works spends much of its time waiting for files or memory
  *     page-faults   the same, of memory that must be read first
@@ -10,6 +11,7 @@
  *     pool-too-large  threads of one name are more than the CPUs, and wait for one
  *     pool-too-small  threads of one name never wait for work, while others wait for them and CPUs
  *                     are idle. Known only where wakers are
+ *     pool-idle       threads of one name, most of which wait for work most of the time
  *
  * Threads that wait for work (conditions, poll, sleep) are no reason for advice.
  *
@@ -19,7 +21,7 @@
 #pragma once
 #include "analysis/waitsum.h"
 
-enum { WAITINSIGHTS_MAX = 7 };
+enum { WAITINSIGHTS_MAX = 9 };
 
 struct waitinsight {
     const char *id, *advice;
@@ -32,3 +34,4 @@ size_t waitinsight_find(const struct waitsum *w, struct waitinsight ret[WAITINSI
 /* Called by waitinsight_find(): pools of threads, which are threads of a process with one name. */
 bool waitinsight_large_pool(const struct waitsum *w, struct waitinsight *ret);
 bool waitinsight_small_pool(const struct waitsum *w, struct waitinsight *ret);
+bool waitinsight_idle_pool(const struct waitsum *w, struct waitinsight *ret);

@@ -9,10 +9,17 @@
 /* Fewer are no pool. Time below which nothing is worth a word. */
 enum { POOL_THREADS = 2, POOL_LEAST_NS = 10000000 };
 
+/* Fewer waits of a thread do not show that it does one job after the other. */
+enum { JOBS_LEAST = 20 };
+
+/* Fewer threads may well be idle. */
+enum { POOL_MANY = 4 };
+
 #define POOL_NO_CPU 0.2    /* of the time that threads of a pool want a CPU */
 #define POOL_IDLE 0.1      /* of its life and of its waits: more, and it waits for work */
 #define POOL_LOCKS 0.2     /* of its life: more, and further threads would queue for locks, too */
-#define POOL_AWAITED 0.5   /* of its life that another thread waits for the pool */
+#define POOL_AWAITED 0.4   /* of its life that another thread waits for the pool */
+#define POOL_AT_WORK 0.25  /* of its threads, on average: fewer, and it is idle */
 #define POOL_CPUS_BUSY 0.6 /* of the CPUs: more, and a larger pool would not help */
 
 /* Threads of a process with one name. */
@@ -21,7 +28,9 @@ struct pool {
     struct str_id name;
     size_t threads;
     int64_t wall_ns, longest_ns, state_ns[THREAD_STATES];
+    bool first;                  /* the process's first thread is among them */
     int64_t idle_ns;             /* waited for work */
+    int64_t handed_ns;           /* of that, for other threads of the program */
     int64_t lock_ns;             /* waited for locks */
     uint64_t idle_waits, others; /* how often it did, and waited for something else */
 };
@@ -37,8 +46,8 @@ static long usable_cpus(const struct waitsum *w)
 }
 
 /* Reasons for which threads wait for work. */
-static const enum wait_reason idle_reasons[] = {WAIT_CONDITION, WAIT_POLL, WAIT_FUTEX, WAIT_PIPE,
-                                                WAIT_SOCKET};
+static const enum wait_reason idle_reasons[] = {WAIT_CONDITION, WAIT_JOIN, WAIT_POLL,
+                                                WAIT_FUTEX,     WAIT_PIPE, WAIT_SOCKET};
 enum { IDLE_REASONS = sizeof idle_reasons / sizeof *idle_reasons };
 
 static int64_t idle_of(const struct waitsum_thread *t)
@@ -79,6 +88,9 @@ static void pool_add(pool_list *list, const struct waitsum_thread *t)
         *vec_push(list) = (struct pool){.process = t->process, .name = t->name};
     struct pool *p = &list->at[i];
     p->threads++;
+    p->first |= t->tid == t->pid;
+    p->handed_ns = waitsum_add_ns(
+        p->handed_ns, waitsum_add_ns(t->reason_ns[WAIT_CONDITION], t->reason_ns[WAIT_FUTEX]));
     p->wall_ns = waitsum_add_ns(p->wall_ns, t->wall_ns);
     p->longest_ns = t->wall_ns > p->longest_ns ? t->wall_ns : p->longest_ns;
     p->idle_ns = waitsum_add_ns(p->idle_ns, idle_of(t));
@@ -173,7 +185,9 @@ static bool is_too_small(const struct waitsum *w, const struct pool *p, long cpu
 {
     double room_ns = (double)cpus * (double)p->longest_ns;
     bool busy = (double)w->state_ns[THREAD_RUNNING] > POOL_CPUS_BUSY * room_ns;
-    return p->threads >= POOL_THREADS && p->longest_ns >= POOL_LEAST_NS && !busy &&
+    bool pool = p->threads >= POOL_THREADS || !p->first; /* who starts a program is no pool */
+    return pool && p->longest_ns >= POOL_LEAST_NS && !busy &&
+           p->others >= JOBS_LEAST * p->threads &&
            (double)p->idle_ns <= POOL_IDLE * (double)p->wall_ns &&
            (double)p->lock_ns <= POOL_LOCKS * (double)p->wall_ns &&
            (double)p->idle_waits <= POOL_IDLE * (double)p->others &&
@@ -184,20 +198,26 @@ static void say_small(const struct waitsum *w, const struct pool *p,
                       const struct waitsum_thread *waits, struct waitinsight *ret)
 {
     const struct profile *profile = w->selection->profile;
-    char n[UNITS_MAX];
+    char n[UNITS_MAX], many[32];
+    bool one = p->threads == 1;
     ret->id = "pool-too-small";
-    ret->advice = "Work queues up while CPUs are idle: give the pool more threads, or let its "
-                  "threads start the next job while one waits (asynchronous I/O).";
+    ret->advice =
+        one ? "If it takes jobs from a queue, they queue up while CPUs are idle: let more threads "
+              "take them, or start the next job while one waits (asynchronous I/O)."
+            : "Work queues up while CPUs are idle: give the pool more threads, or let its "
+              "threads start the next job while one waits (asynchronous I/O).";
+    snprintf(many, sizeof many, "%zu threads", p->threads);
     snprintf(ret->evidence, sizeof ret->evidence,
-             "the %zu threads '%.*s' were never out of work: they ran for %.0f%% of the time and "
-             "waited for work for %.0f%%, while '%.*s' waited for them for %s",
-             p->threads, TEXT_ARG(profile_str(profile, p->name)),
+             "the %s '%.*s' hardly ever waited for work: %s ran for %.0f%% of the time and "
+             "waited for work for %.0f%%, while '%.*s' waited for %s for %s",
+             one ? "thread" : many, TEXT_ARG(profile_str(profile, p->name)), one ? "it" : "they",
              100 * (double)p->state_ns[THREAD_RUNNING] / (double)p->wall_ns,
              100 * (double)p->idle_ns / (double)p->wall_ns,
-             TEXT_ARG(profile_str(profile, waits->name)),
+             TEXT_ARG(profile_str(profile, waits->name)), one ? "it" : "them",
              units_scaled(n, (double)idle_of(waits), SCALED_NS));
 }
 
+/* A lone thread that ends the waits of many others gives them work: it is no pool that does it. */
 bool waitinsight_small_pool(const struct waitsum *w, struct waitinsight *ret)
 {
     const struct profile *p = w->selection->profile;
@@ -208,10 +228,52 @@ bool waitinsight_small_pool(const struct waitsum *w, struct waitinsight *ret)
         const struct pool *pool = &list.at[i];
         const struct waitsum_thread *waits =
             is_too_small(w, pool, cpus) ? who_awaits(w, pool) : NULL;
-        found = waits && 2 * ended_by(w, profile_str(p, pool->name)) >= idle_of(waits);
+        int64_t ended_ns = waits ? ended_by(w, profile_str(p, pool->name)) : 0;
+        bool hands_out = waits && pool->threads == 1 && ended_ns > 3 * (idle_of(waits) / 2);
+        found = waits && 2 * ended_ns >= idle_of(waits) && !hands_out;
         if (found)
             say_small(w, pool, waits, ret);
     }
     vec_done(&list);
     return found;
+}
+
+/* --- idle --- */
+
+/* Of its threads, how many were at work on average. */
+static double pool_at_work(const struct pool *p)
+{
+    double idle = p->wall_ns > 0 ? (double)p->handed_ns / (double)p->wall_ns : 0;
+    return (double)p->threads * (1 - idle);
+}
+
+/* Threads that came and went after each other were no pool; one that never got a job says nothing.
+ */
+static bool is_idle_pool(const struct pool *p)
+{
+    return p->threads >= POOL_MANY && p->longest_ns >= POOL_LEAST_NS &&
+           (double)p->wall_ns >= 0.8 * (double)p->threads * (double)p->longest_ns &&
+           p->idle_waits >= 2 * p->threads && pool_at_work(p) <= POOL_AT_WORK * (double)p->threads;
+}
+
+bool waitinsight_idle_pool(const struct waitsum *w, struct waitinsight *ret)
+{
+    char n[UNITS_MAX];
+    pool_list list = find_pools(w);
+    const struct pool *most = NULL;
+    for (size_t i = 0; i < list.n; i++)
+        if (is_idle_pool(&list.at[i]) && (!most || list.at[i].handed_ns > most->handed_ns))
+            most = &list.at[i];
+    if (most) {
+        ret->id = "pool-idle";
+        ret->advice = "Fewer threads would do the same work, unless bursts need them all: each "
+                      "costs memory, and waking another thread every time costs its caches.";
+        snprintf(ret->evidence, sizeof ret->evidence,
+                 "of the %zu threads '%.*s' %.1f were at work on average; they waited for work "
+                 "for %s in sum",
+                 most->threads, TEXT_ARG(profile_str(w->selection->profile, most->name)),
+                 pool_at_work(most), units_scaled(n, (double)most->handed_ns, SCALED_NS));
+    }
+    vec_done(&list);
+    return most != NULL;
 }

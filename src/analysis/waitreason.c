@@ -5,20 +5,24 @@ static const struct {
 } reason_words[WAIT_REASONS] = {
     [WAIT_UNKNOWN] = {"unknown", "no kernel stack, or no names for it"},
     [WAIT_LOCK] = {"lock", "mutex or reader-writer lock"},
-    [WAIT_CONDITION] = {"condition", "condition variable, semaphore, barrier or join"},
+    [WAIT_CONDITION] = {"condition", "condition variable, semaphore or barrier"},
+    [WAIT_JOIN] = {"join", "another thread's end"},
     [WAIT_FUTEX] = {"futex", "futex that is no known lock or condition"},
     [WAIT_POLL] = {"poll", "epoll, poll, select, eventfd, io_uring"},
-    [WAIT_SLEEP] = {"sleep", "nanosleep and its relatives"},
+    [WAIT_SLEEP] = {"sleep", "nanosleep and its relatives, timerfd"},
     [WAIT_PIPE] = {"pipe", "reading or writing a pipe"},
     [WAIT_SOCKET] = {"socket", "reading, writing, accepting or connecting"},
     [WAIT_TERMINAL] = {"terminal", "reading or writing a terminal"},
     [WAIT_FILE] = {"file", "file systems and disks"},
     [WAIT_SYNC] = {"fsync", "fsync, fdatasync, sync, msync"},
     [WAIT_PAGE_FAULT] = {"page fault", "memory that must be read or allocated first"},
+    [WAIT_FILE_LOCK] = {"file lock", "flock, lockf, fcntl"},
+    [WAIT_MESSAGE] = {"message", "message queue, or semaphores of System V"},
     [WAIT_CHILD] = {"child", "wait, waitpid, vfork"},
     [WAIT_SIGNAL] = {"signal", "sigwait, sigsuspend, pause"},
     [WAIT_KERNEL_LOCK] = {"kernel lock", "a lock inside the kernel"},
     [WAIT_STOPPED] = {"stopped", "by a signal, a debugger or the freezer"},
+    [WAIT_RECORDER] = {"recorder", "kelvin's own library in the program, for the recorder"},
     [WAIT_OTHER] = {"other", "something else in the kernel"},
 };
 
@@ -96,7 +100,7 @@ static const struct reason_rule {
     {"poll_schedule_timeout", WAIT_POLL, PLAIN},
     {"eventfd_read", WAIT_POLL, PLAIN},
     {"eventfd_write", WAIT_POLL, PLAIN},
-    {"timerfd_read*", WAIT_POLL, PLAIN},
+    {"timerfd_read*", WAIT_SLEEP, PLAIN},
     {"inotify_read", WAIT_POLL, PLAIN},
     {"fanotify_read", WAIT_POLL, PLAIN},
     {"io_cqring_wait", WAIT_POLL, PLAIN},
@@ -118,6 +122,17 @@ static const struct reason_rule {
     {"sys_pause", WAIT_SIGNAL, PLAIN},
     {"sys_rt_sigsuspend", WAIT_SIGNAL, PLAIN},
     {"sys_rt_sigtimedwait", WAIT_SIGNAL, PLAIN},
+
+    {"sys_flock", WAIT_FILE_LOCK, PLAIN},
+    {"locks_lock_inode_wait", WAIT_FILE_LOCK, PLAIN},
+    {"fcntl_setlk*", WAIT_FILE_LOCK, PLAIN},
+
+    {"do_msgrcv", WAIT_MESSAGE, PLAIN},
+    {"do_msgsnd", WAIT_MESSAGE, PLAIN},
+    {"do_semtimedop", WAIT_MESSAGE, PLAIN},
+    {"__do_semtimedop", WAIT_MESSAGE, PLAIN},
+    {"do_mq_timed*", WAIT_MESSAGE, PLAIN},
+    {"wq_sleep", WAIT_MESSAGE, PLAIN},
 
     {"pipe_read", WAIT_PIPE, PLAIN},
     {"pipe_write", WAIT_PIPE, PLAIN},
@@ -188,9 +203,10 @@ static const struct {
     {"sem_timedwait", WAIT_CONDITION},
     {"sem_clockwait", WAIT_CONDITION},
     {"pthread_barrier", WAIT_CONDITION},
-    {"pthread_join", WAIT_CONDITION},
-    {"pthread_clockjoin", WAIT_CONDITION},
-    {"pthread_timedjoin", WAIT_CONDITION},
+    {"pthread_join", WAIT_JOIN},
+    {"pthread_clockjoin", WAIT_JOIN},
+    {"pthread_timedjoin", WAIT_JOIN},
+    {"thrd_join", WAIT_JOIN},
     {"Condvar", WAIT_CONDITION},
     {"condition_variable", WAIT_CONDITION},
     {"thread::park", WAIT_CONDITION},
@@ -274,14 +290,18 @@ enum wait_reason waitreason_of_stack(const struct profile *p, struct stack_id st
     enum { MOST = 512 };
     struct waitreason_frame frames[MOST];
     size_t n = 0;
+    bool agent = false;
+    frames[0] = (struct waitreason_frame){{"", 0}, false};
     for (; stack.i && n < MOST; stack = p->stacks.nodes.at[stack.i].parent) {
         const struct frame *f = profile_frame(p, p->stacks.nodes.at[stack.i].frame);
         const struct line *lines = profile_lines(p, f);
+        agent |= profile_is_agent(p, f->mapping);
         for (size_t i = f->kind == FRAME_WAKER ? 0 : f->n_lines; i-- > 0 && n < MOST;) {
             struct text name = profile_function_name(p, lines[i].function);
             if (!profile_name_is_place(name))
                 frames[n++] = (struct waitreason_frame){name, f->kind == FRAME_KERNEL};
         }
     }
-    return waitreason_of(frames, n);
+    enum wait_reason reason = waitreason_of(frames, n);
+    return reason == WAIT_FUTEX && agent ? WAIT_RECORDER : reason;
 }

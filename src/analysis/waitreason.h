@@ -1,9 +1,9 @@
 /*
- * waitreason.h - what a blocked thread waits for, told by the functions on its stack.
+ * waitreason.h - what a blocked thread waits for, judged by the functions on its stack.
  *
  * The kernel's own functions say it best: pipe_read, ep_poll, exc_page_fault. Where several match,
  * the one that says most counts, then the innermost. A futex is a lock, or a condition, or
- * something of the program's own: which, only the functions of the program can tell.
+ * something of the program's own: which, only the functions of the program can say.
  */
 #pragma once
 #include "model/profile.h"
@@ -11,7 +11,8 @@
 enum wait_reason {
     WAIT_UNKNOWN, /* no stack, or the kernel's functions have no names */
     WAIT_LOCK,
-    WAIT_CONDITION, /* condition variables, semaphores, barriers, joins */
+    WAIT_CONDITION, /* condition variables, semaphores, barriers */
+    WAIT_JOIN,      /* the end of a thread */
     WAIT_FUTEX,     /* of neither kind */
     WAIT_POLL,
     WAIT_SLEEP,
@@ -22,10 +23,13 @@ enum wait_reason {
     WAIT_SYNC,
     WAIT_PAGE_FAULT,
     WAIT_CHILD,
+    WAIT_FILE_LOCK,
+    WAIT_MESSAGE, /* queues and semaphores of System V, queues of POSIX */
     WAIT_SIGNAL,
     WAIT_KERNEL_LOCK,
     WAIT_STOPPED,
-    WAIT_OTHER, /* in the kernel, for something that is not in the table */
+    WAIT_RECORDER, /* our own library in the program, for the recorder */
+    WAIT_OTHER,    /* in the kernel, for something that is not in the table */
     WAIT_REASONS,
 };
 

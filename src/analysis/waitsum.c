@@ -24,10 +24,8 @@ static struct waitsum_thread *thread_of(struct waitsum *w, struct idmap *map, st
     const struct profile *p = w->selection->profile;
     const struct thread *t = &p->threads.at[id.i];
     struct waitsum_thread *old = thread_find(w, map, t);
-    if (old) {
-        old->name = t->name;
+    if (old)
         return old;
-    }
     idmap_add(map, hash_of_thread(t), (uint32_t)w->threads.n);
     struct waitsum_thread *new = vec_push(&w->threads);
     *new = (struct waitsum_thread){
@@ -35,21 +33,117 @@ static struct waitsum_thread *thread_of(struct waitsum *w, struct idmap *map, st
     return new;
 }
 
+/* --- ranges of time --- */
+
+static int64_t overlap_ns(uint64_t from_ns, uint64_t to_ns, struct selection_moments m)
+{
+    from_ns = from_ns > m.from_ns ? from_ns : m.from_ns;
+    to_ns = to_ns < m.to_ns ? to_ns : m.to_ns;
+    return to_ns > from_ns ? (int64_t)(to_ns - from_ns) : 0;
+}
+
+struct wait_inside waitsum_inside(const struct rows *rows, const struct waitstream *streams,
+                                  size_t row, struct selection_moments moments)
+{
+    int64_t blocked = rows->value[streams->wait_column[WAIT_BLOCKED]][row];
+    int64_t runnable = rows->value[streams->wait_column[WAIT_RUNNABLE]][row];
+    uint64_t at = rows->time_ns ? rows->time_ns[row] : 0;
+    uint64_t end = at + (rows->duration_ns ? rows->duration_ns[row] : 0);
+    bool whole = end == at || blocked < 0 || (at >= moments.from_ns && end <= moments.to_ns);
+    if (whole)
+        return (struct wait_inside){blocked, runnable, false};
+    uint64_t wake = at + (uint64_t)blocked;
+    return (struct wait_inside){overlap_ns(at, wake, moments), overlap_ns(wake, end, moments),
+                                true};
+}
+
+/* A row of states that reaches out: of the part inside only the waits say what it was. */
+static void add_edge(struct waitsum_thread *t, const struct rows *rows, size_t row,
+                     struct selection_moments m, int64_t unknown_ns)
+{
+    uint64_t from = rows->time_ns[row], to = from + rows->duration_ns[row];
+    int64_t inside = overlap_ns(from, to, m);
+    double share = (double)inside / (double)rows->duration_ns[row];
+    int64_t unknown = (int64_t)(share * (double)unknown_ns);
+    if (t->n_edges == 2)
+        return;
+    t->edge[t->n_edges++] = (struct selection_moments){from > m.from_ns ? from : m.from_ns,
+                                                       to < m.to_ns ? to : m.to_ns};
+    t->wall_ns += inside;
+    t->state_ns[THREAD_UNKNOWN] += unknown;
+    t->state_ns[THREAD_RUNNING] += inside - unknown;
+    t->edge_ns += inside - unknown;
+}
+
+static void move_from_running(struct waitsum_thread *t, enum thread_state to, int64_t ns)
+{
+    ns = ns < t->edge_ns ? ns : t->edge_ns;
+    t->edge_ns -= ns;
+    t->state_ns[THREAD_RUNNING] -= ns;
+    t->state_ns[to] += ns;
+}
+
+/* All waits of the threads, also those that were not asked for. */
+static void add_waits_at_edges(struct waitsum *w, const struct idmap *map,
+                               const struct waitstream *streams)
+{
+    const struct profile *p = w->selection->profile;
+    const struct rows *rows = &w->selection->stream->rows;
+    for (size_t i = 0; i < rows->n; i++) {
+        struct waitsum_thread *t = thread_find(w, map, &p->threads.at[rows->thread[i].i]);
+        for (int k = 0; t && k < t->n_edges; k++) {
+            uint64_t at = rows->time_ns[i],
+                     end = at + (rows->duration_ns ? rows->duration_ns[i] : 0);
+            if (end < t->edge[k].from_ns || at > t->edge[k].to_ns)
+                continue;
+            struct wait_inside in = waitsum_inside(rows, streams, i, t->edge[k]);
+            move_from_running(t, THREAD_BLOCKED, in.blocked_ns);
+            move_from_running(t, THREAD_RUNNABLE, in.runnable_ns);
+        }
+    }
+}
+
+static void waitsum_total(struct waitsum *w)
+{
+    for (size_t i = 0; i < w->threads.n; i++) {
+        const struct waitsum_thread *t = &w->threads.at[i];
+        w->wall_ns = waitsum_add_ns(w->wall_ns, t->wall_ns);
+        for (int k = 0; k < THREAD_STATES; k++)
+            w->state_ns[k] = waitsum_add_ns(w->state_ns[k], t->state_ns[k]);
+    }
+}
+
+static bool is_inside(const struct rows *rows, size_t row, struct selection_moments m)
+{
+    return !rows->time_ns || !rows->duration_ns || !rows->duration_ns[row] ||
+           (rows->time_ns[row] >= m.from_ns &&
+            rows->time_ns[row] + rows->duration_ns[row] <= m.to_ns);
+}
+
 static void add_states(struct waitsum *w, struct idmap *map, const struct waitstream *streams,
                        const struct selection *states)
 {
     const struct rows *rows = &states->stream->rows;
+    bool edges = false;
     for (size_t i = 0; i < states->n_rows; i++) {
         size_t row = selection_row(states, i);
         struct waitsum_thread *t = thread_of(w, map, rows->thread[row]);
+        t->name = states->profile->threads.at[rows->thread[row].i].name; /* its last */
+        if (!is_inside(rows, row, states->moments)) {
+            add_edge(t, rows, row, states->moments,
+                     rows->value[streams->state_column[THREAD_UNKNOWN]][row]);
+            edges = true;
+            continue;
+        }
         for (int k = 0; k < THREAD_STATES; k++) {
             int64_t ns = rows->value[streams->state_column[k]][row];
             t->state_ns[k] = waitsum_add_ns(t->state_ns[k], ns);
             t->wall_ns = waitsum_add_ns(t->wall_ns, ns);
-            w->state_ns[k] = waitsum_add_ns(w->state_ns[k], ns);
-            w->wall_ns = waitsum_add_ns(w->wall_ns, ns);
         }
     }
+    if (edges)
+        add_waits_at_edges(w, map, streams);
+    waitsum_total(w);
 }
 
 enum wait_reason waitsum_main_reason(const struct waitsum_thread *t)
@@ -92,7 +186,8 @@ static void find_paths(struct waitsum *w, struct waitpaths *paths)
     for (size_t id = 1; id < p->stacks.nodes.n; id++) {
         const struct stack_node *node = &p->stacks.nodes.at[id];
         const struct frame *f = profile_frame(p, node->frame);
-        uint32_t path = paths->of_stack[node->parent.i].path;
+        struct stack_id caller = p->stacks.nodes.at[id].parent;
+        uint32_t path = paths->of_stack[caller.i].path;
         for (size_t i = 0; i < labels_count(f); i++) {
             if (selection_hides(w->selection, node->frame, i))
                 continue;
@@ -164,10 +259,11 @@ static void add_waits(struct waitsum *w, struct idmap *map, const struct waitstr
     const struct selection *s = w->selection;
     const struct rows *rows = &s->stream->rows;
     const int64_t *count = rows->value[streams->wait_column[WAIT_COUNT]];
-    const int64_t *blocked = rows->value[streams->wait_column[WAIT_BLOCKED]];
-    const int64_t *runnable = rows->value[streams->wait_column[WAIT_RUNNABLE]];
     for (size_t i = 0; i < s->n_rows; i++) {
         size_t row = selection_row(s, i);
+        struct wait_inside in = waitsum_inside(rows, streams, row, s->moments);
+        if (in.cut && !in.blocked_ns && !in.runnable_ns)
+            continue;
         struct waitsum_thread *t = thread_of(w, map, rows->thread[row]);
         enum wait_part part = waitstream_part_of(s->profile, s->stream, row);
         t->waits += (uint64_t)count[row];
@@ -176,40 +272,21 @@ static void add_waits(struct waitsum *w, struct idmap *map, const struct waitstr
         w->n_begun += part == WAIT_NO_START;
         w->n_summed += part == WAIT_SUMMED ? (uint64_t)count[row] : 0;
         w->n_near += part == WAIT_NEAR;
+        w->n_cut += in.cut && part != WAIT_NO_END && part != WAIT_NO_START;
         if (waitstream_is_no_stack(s->profile, rows->stack[row]))
             w->n_stackless += (uint64_t)count[row];
-        if (blocked[row] || !runnable[row])
+        if (in.blocked_ns || !in.runnable_ns)
             waitsum_add_wait(w, paths, t, rows->stack[row],
-                             &(struct wait_row){count[row], blocked[row], false});
-        if (runnable[row])
+                             &(struct wait_row){count[row], in.blocked_ns, false});
+        if (in.runnable_ns)
             waitsum_add_wait(w, paths, t, rows->stack[row],
-                             &(struct wait_row){count[row], runnable[row], true});
+                             &(struct wait_row){count[row], in.runnable_ns, true});
+        if (in.blocked_ns && in.runnable_ns)
+            t->after_ns[reason_of(w, paths, rows->stack[row])] += in.runnable_ns;
     }
 }
 
 /* --- wakers --- */
-
-/* When the waits that were asked for began and ended. */
-struct waitsum_span {
-    uint64_t from_ns, to_ns;
-};
-
-static struct waitsum_span waits_span(const struct selection *s)
-{
-    struct waitsum_span span = {0, UINT64_MAX};
-    const struct rows *rows = &s->stream->rows;
-    if (!s->rows || !rows->time_ns)
-        return span;
-    span = (struct waitsum_span){UINT64_MAX, 0};
-    for (size_t i = 0; i < s->n_rows; i++) {
-        size_t row = selection_row(s, i);
-        uint64_t from_ns = rows->time_ns[row];
-        uint64_t to_ns = from_ns + (rows->duration_ns ? rows->duration_ns[row] : 0);
-        span.from_ns = from_ns < span.from_ns ? from_ns : span.from_ns;
-        span.to_ns = to_ns > span.to_ns ? to_ns : span.to_ns;
-    }
-    return span;
-}
 
 /* Wakers of threads whose waits were asked for. */
 static void add_wakers(struct waitsum *w, struct idmap *map, const struct waitstream *streams,
@@ -217,14 +294,14 @@ static void add_wakers(struct waitsum *w, struct idmap *map, const struct waitst
 {
     const struct profile *p = w->selection->profile;
     const struct rows *rows = streams->wakes < 0 ? NULL : &profile_stream(p, streams->wakes)->rows;
-    struct waitsum_span span = waits_span(w->selection);
+    struct selection_moments m = w->selection->moments;
     for (size_t i = 0; rows && i < rows->n; i++) {
         uint64_t at_ns = rows->time_ns ? rows->time_ns[i] : 0;
         int64_t n = rows->value[streams->wake_column[WAKE_COUNT]][i];
         int64_t ns = rows->value[streams->wake_column[WAKE_WAITED]][i];
         const struct waitsum_thread *t = thread_find(w, map, &p->threads.at[rows->thread[i].i]);
-        if (!t || (w->selection->rows && !t->waits) || n <= 0 || at_ns < span.from_ns ||
-            at_ns > span.to_ns)
+        if (!t || (w->selection->rows && !t->waits) || n <= 0 || at_ns < m.from_ns ||
+            at_ns > m.to_ns)
             continue;
         struct waitsum_stack like = {.stack = rows->stack[i]};
         like.reason = reason_of(w, paths, like.stack);
@@ -239,6 +316,8 @@ static int threads_by_time(const void *a, const void *b)
 {
     const struct waitsum_thread *x = a, *y = b;
     int64_t xo = waitsum_off_cpu_ns(x), yo = waitsum_off_cpu_ns(y);
+    if (waitsum_never_woke(x) != waitsum_never_woke(y))
+        return waitsum_never_woke(x) ? 1 : -1;
     if (xo != yo)
         return xo < yo ? 1 : -1;
     return x->tid != y->tid ? (x->tid > y->tid) - (x->tid < y->tid)
@@ -263,14 +342,17 @@ int waitsum_build(struct waitsum *w, const struct selection *s, const struct sel
     *w = (struct waitsum){.selection = s};
     labels_init(&w->labels, s->profile, &(struct label_opts){0});
     if (!waitstream_find(s->profile, &streams) || s->value.stream != streams.waits ||
-        states->value.stream != streams.states)
-        return err_set(err, EXIT_ERROR, "no waits in this profile");
+        (states && states->value.stream != streams.states))
+        return err_set(err, EXIT_INPUT, "no waits in this profile");
     trie_init(&paths.trie);
     paths.of_stack = mem_calloc(s->profile->stacks.nodes.n, sizeof *paths.of_stack);
     find_paths(w, &paths);
-    add_states(w, &threads, &streams, states);
+    w->has_states = states != NULL;
+    if (states)
+        add_states(w, &threads, &streams, states);
     add_waits(w, &threads, &streams, &paths);
-    add_wakers(w, &threads, &streams, &paths);
+    if (states)
+        add_wakers(w, &threads, &streams, &paths);
     if (w->threads.n)
         qsort(w->threads.at, w->threads.n, sizeof *w->threads.at, threads_by_time);
     if (w->stacks.n)

@@ -167,7 +167,7 @@ int walljoin_add(struct profile *p, struct err *err)
     if (profile_pick_value(p, NULL, WALL_VALUE, &there, &ignored) == 0)
         return 0;
     if (!waitstream_find(p, &w.waits))
-        return err_set(err, EXIT_ERROR, "there are no waits in this profile, so no wall time");
+        return err_set(err, EXIT_INPUT, "there are no waits in this profile, so no wall time");
     w.stream = stream_kind_add(p, STREAM_WALL, BY_TRACE);
     if (w.stream < 0)
         return err_set(err, EXIT_ERROR, "the profile has too many events for one more");

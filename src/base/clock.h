@@ -39,7 +39,7 @@ static inline uint64_t clock_monotonic_ns(void)
     return clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* The same by a system call: past libraries that were preloaded to tell another time. */
+/* The same by a system call: past libraries that were preloaded to fake the time. */
 static inline uint64_t clock_kernel_ns(void)
 {
     struct timespec t = {0};

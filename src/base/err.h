@@ -13,10 +13,10 @@
 /* The program's exit codes. Documented in kelvin(1); 2 is left to make. */
 enum exit_code {
     EXIT_OK = 0,
-    EXIT_ERROR = 1,          /* wrong usage, a file that cannot be opened or written */
+    EXIT_ERROR = 1,          /* wrong usage, an unknown name, a file that cannot be opened */
     EXIT_FAILS = 3,          /* a gate or rule does not hold, or --strict met a flaw */
     EXIT_INCONCLUSIVE = 4,   /* not enough data for a verdict */
-    EXIT_INPUT = 5,          /* the input is not a profile, is damaged, or has no samples */
+    EXIT_INPUT = 5,          /* no profile, damaged, or recorded without what is asked for */
     EXIT_STOPPED = 130,      /* by Ctrl-C: 128 + SIGINT, as shells have it */
     EXIT_NOBODY_READS = 141, /* the pipe was closed: 128 + SIGPIPE; nothing is said about it */
 };
@@ -34,6 +34,7 @@ enum err_hint {
     HINT_TIMER,         /* samples can be taken without the kernel's help */
     HINT_CPU_CLOCK,     /* an event that every machine has */
     HINT_RECORD_HEAP,   /* it is to be recorded with its heap */
+    HINT_INUSE,         /* memory in use by call stack is a value of reports */
     HINT_RECORD_LOCKS,  /* ... with its locks */
     HINT_SCOPES,        /* scopes can be chosen */
     ERR_HINTS

@@ -40,8 +40,25 @@ void json_key(struct json *j, const char *key)
     j->after_key = true;
 }
 
+/* Most texts are names that need no escape: they are written as they are. */
+static bool json_is_plain(struct text t)
+{
+    for (size_t i = 0; i < t.n; i++)
+        if ((unsigned char)t.at[i] < 0x20 || (unsigned char)t.at[i] >= 0x7f || t.at[i] == '"' ||
+            t.at[i] == '\\')
+            return false;
+    return true;
+}
+
 void json_text(struct json *j, struct text t)
 {
+    if (json_is_plain(t)) {
+        before_value(j);
+        putc_unlocked('"', j->out);
+        fwrite_unlocked(t.at ? t.at : "", 1, t.n, j->out);
+        putc_unlocked('"', j->out);
+        return;
+    }
     autobuf struct buf b = {0};
     buf_byte(&b, '"');
     utf8_json(&b, t);

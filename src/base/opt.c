@@ -107,7 +107,7 @@ static int set_number(const struct opt *o, void *field, const char *value, struc
         return err_set(err, EXIT_ERROR, "--%s takes a%s number, not '%s'", o->name,
                        o->kind == OPT_INT ? " whole" : "", value);
     if (o->min != o->max && (v < o->min || v > o->max))
-        return err_set(err, EXIT_ERROR, "--%s takes a number from %g to %g, not %s", o->name,
+        return err_set(err, EXIT_ERROR, "--%s takes a number from %.10g to %.10g, not %s", o->name,
                        o->min, o->max, value);
     if (o->kind == OPT_INT)
         *(long *)field = (long)v;

@@ -56,7 +56,7 @@ static enum program_state find_by_path(const char *path, char **ret_path)
     return state;
 }
 
-/* Go through PATH. What was met first on the way is told where nothing can be run. */
+/* Go through PATH. What was met first on the way is reported where nothing can be run. */
 static enum program_state find_by_name(const char *name, char **ret_path)
 {
     enum program_state met = PROGRAM_NOT_FOUND;
@@ -157,6 +157,8 @@ static void explain_closed(const char *command, const char *folder, struct err *
     if (strchr(command, '/'))
         err_set(err, EXIT_ERROR, "%s: you may not enter the folder '%s'", command,
                 folder ? folder : "?");
+    else if (path_kind(command) == PATH_FILE)
+        explain_not_found(command, err);
     else
         err_set(err, EXIT_ERROR, "%s: not found in PATH, of which you may not enter '%s'", command,
                 folder ? folder : "?");

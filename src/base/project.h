@@ -10,10 +10,12 @@
 #include <stddef.h>
 
 struct project {
-    const char *binary; /* what the source was compiled to */
+    const char *binary; /* a program that ran; not a library: that may be of another project */
     const char *const *folders;
     size_t n_folders; /* what was asked for */
 };
+
+enum { PROJECT_PROGRAMS = 16 }; /* of a recording: those that are asked about */
 
 /* Whether the file at REAL, a path without links, may go along. */
 bool project_has(const struct project *p, const char *real);

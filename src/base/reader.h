@@ -3,7 +3,7 @@
  *
  * The reader keeps a window of decoded bytes: look at it with reader_peek(), take from it with
  * reader_take() or line by line with reader_line(). Memory is the window only, so a file of any
- * size streams. An I/O or decoding error ends the stream and stays: reader_failed() tells.
+ * size streams. An I/O or decoding error ends the stream and stays: reader_failed() says.
  */
 #pragma once
 #include "base/err.h"

@@ -37,13 +37,21 @@ static void take_mask(const sigset_t *mask)
         signals_unblock();
 }
 
+/* Get SIGNAL when PARENT ends, or ended before we could ask for it. */
+static void die_with(pid_t parent, int signal)
+{
+    prctl(PR_SET_PDEATHSIG, signal);
+    if (getppid() != parent)
+        raise(signal);
+}
+
 /* Returns where exec failed, with errno. FAIL_FD is what exec would close. */
-static void become(const struct subprocess_opts *o, int fail_fd)
+static void become(const struct subprocess_opts *o, pid_t parent, int fail_fd)
 {
     if (o->group)
         setpgid(0, 0);
     if (o->death_signal)
-        prctl(PR_SET_PDEATHSIG, o->death_signal);
+        die_with(parent, o->death_signal);
     if (!take_stdio(o) || (o->cwd && chdir(o->cwd) != 0))
         return;
     take_environment(o->env);
@@ -57,12 +65,12 @@ static void become(const struct subprocess_opts *o, int fail_fd)
     execvp(o->argv[0], o->argv);
 }
 
-static _Noreturn void child(const struct subprocess_opts *o, int go_fd, int fail_fd)
+static _Noreturn void child(const struct subprocess_opts *o, pid_t parent, int go_fd, int fail_fd)
 {
     char go;
     if (read(go_fd, &go, 1) != 1)
         _exit(CANNOT_EXEC); /* let down before it could begin */
-    become(o, fail_fd);
+    become(o, parent, fail_fd);
     int e = errno;
     ssize_t ignored = write(fail_fd, &e, sizeof e);
     (void)ignored;
@@ -91,13 +99,14 @@ static int make_pipe(int *ret_read, int *ret_write, struct err *err)
 static int start_child(struct subprocess *s, const struct subprocess_opts *o, int go_fd,
                        int fail_fd, struct err *err)
 {
+    pid_t parent = getpid();
     s->pid = fork();
     if (s->pid < 0)
         return err_set_errno(err, errno, "cannot start a process");
     if (s->pid == 0) {
         close(s->go_fd);
         close(s->fail_fd);
-        child(o, go_fd, fail_fd);
+        child(o, parent, go_fd, fail_fd);
     }
     if (o->group)
         setpgid(s->pid, s->pid); /* whoever of the two is first */
@@ -138,7 +147,7 @@ int subprocess_go(struct subprocess *s, struct err *err)
     return err_set(err, EXIT_ERROR, "the command's process ended before it could start");
 }
 
-static bool has_ended(const struct subprocess *s)
+bool subprocess_has_ended(const struct subprocess *s)
 {
     siginfo_t info = {0};
     return s->pid < 0 || waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
@@ -159,11 +168,12 @@ enum subprocess_event subprocess_wait(const struct subprocess *s, uint64_t until
 {
     for (;;) {
         struct pollfd fds[2] = {{s->pid_fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};
-        if (has_ended(s))
+        if (subprocess_has_ended(s))
             return SUBPROCESS_ENDED;
         if (until_ns && clock_monotonic_ns() >= until_ns)
             return SUBPROCESS_LATE;
-        if (poll(fds, 2, subprocess_wait_ms(s, until_ns)) > 0 && fds[1].revents && !has_ended(s))
+        if (poll(fds, 2, subprocess_wait_ms(s, until_ns)) > 0 && fds[1].revents &&
+            !subprocess_has_ended(s))
             return SUBPROCESS_STOPPED;
     }
 }

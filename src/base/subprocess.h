@@ -50,6 +50,9 @@ int subprocess_start(struct subprocess *s, const struct subprocess_opts *o, stru
 /* Let a held one execute its program. Fails when it was ended while it waited. */
 int subprocess_go(struct subprocess *s, struct err *err);
 
+/* Whether it ended; nothing is taken. */
+bool subprocess_has_ended(const struct subprocess *s);
+
 /* Why a wait came to its end. */
 enum subprocess_event { SUBPROCESS_ENDED, SUBPROCESS_LATE, SUBPROCESS_STOPPED };
 

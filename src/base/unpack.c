@@ -184,7 +184,7 @@ static void utf16_unit(struct utf16 *t, uint32_t unit)
     bool low = unit >= 0xdc00 && unit < 0xe000;
     bool first = !t->begun;
     t->begun = true;
-    if (first && unit == 0xfeff) /* the mark that told the byte order */
+    if (first && unit == 0xfeff) /* the mark that gave the byte order */
         return;
     if (unit >= 0xd800 && unit < 0xdc00) {
         if (t->has_high)

@@ -103,6 +103,13 @@ void words_hide(struct buf *b, const char *line)
     words_done(&w);
 }
 
+bool words_hidden(const char *line)
+{
+    static const char end[] = " not shown)";
+    size_t n = strlen(line);
+    return n >= sizeof end - 1 && strcmp(line + n - (sizeof end - 1), end) == 0;
+}
+
 static bool ends_word(char c)
 {
     return !c || strchr(WORDS_BLANKS, c);

@@ -35,6 +35,9 @@ void words_join(struct buf *line, char *const *words, size_t n);
  */
 void words_hide(struct buf *b, const char *line);
 
+/* Whether words_hide() left arguments out of it: what they were is not known. */
+bool words_hidden(const char *line);
+
 /*
  * What in LINE, outside quotes, a shell would act on: "|", "&&", ";", "<", ">", "*", "$", "~/", or
  * NULL. Taken apart as above these are plain characters.

@@ -177,6 +177,13 @@ static double criterion_field(struct text document, const char *outer, const cha
     return found;
 }
 
+/* How many of UNIT one iteration does, 0 where that is not declared. */
+static double criterion_throughput(struct text about, const char *unit)
+{
+    double n = criterion_field(about, "throughput", unit, NULL);
+    return n > 0 && isfinite(n) ? n : 0;
+}
+
 /* FOLDER is NAME/new. Old versions have no benchmark.json: then the folder's own name has to do. */
 static void criterion_add(struct foreign *f, const char *folder, size_t root_bytes,
                           struct timespec since)
@@ -196,6 +203,10 @@ static void criterion_add(struct foreign *f, const char *folder, size_t root_byt
         .name = (char *)buf_cstr(&name),
         .ns = criterion_field(buf_text(&numbers), "mean", "point_estimate", NULL),
         .cpu_ns = NAN,
+        .items = criterion_throughput(buf_text(&about), "Elements"),
+        .bytes = criterion_throughput(buf_text(&about), "Bytes"),
+        .r2 = NAN,
+        .cpu_r2 = NAN,
         .size = NAN};
     if (name.n && r.ns >= 0 && isfinite(r.ns))
         foreign_add(f, &r);
@@ -234,5 +245,24 @@ int foreign_read(struct program_answer *a, const char *path, struct timespec sin
         return err_set(err, EXIT_ERROR, "%s", a->failures.at[0]);
     if (!a->results.n)
         return err_set(err, EXIT_ERROR, "the run wrote no results to '%s'", path);
+    return 0;
+}
+
+int foreign_filter(struct program_answer *a, const char *filter, struct err *err)
+{
+    size_t kept = 0, n = a->results.n;
+    for (size_t i = 0; i < n; i++) {
+        struct program_result *r = &a->results.at[i];
+        if (strstr(r->name, filter)) {
+            a->results.at[kept++] = *r;
+            continue;
+        }
+        free(r->name);
+        free(r->parameter);
+    }
+    a->results.n = kept;
+    if (!kept && n)
+        return err_set(err, EXIT_ERROR, "none of its %zu benchmarks has '%s' in its name", n,
+                       filter);
     return 0;
 }

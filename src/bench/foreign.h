@@ -9,7 +9,8 @@
  * Aggregates (mean, median, stddev) are left out, as there is one value per run here; repetitions
  * of one benchmark are averaged. A folder is that of Criterion (target/criterion), in which each
  * benchmark has NAME/new/benchmark.json with its full_id and NAME/new/estimates.json with
- * mean.point_estimate in nanoseconds; Criterion does not write CPU time.
+ * mean.point_estimate in nanoseconds; benchmark.json may have throughput, {"Bytes": 64} or
+ * {"Elements": 8}. Criterion does not write CPU time.
  */
 #pragma once
 #include "base/err.h"
@@ -23,6 +24,9 @@
  */
 int foreign_read(struct program_answer *a, const char *path, struct timespec since,
                  struct err *err);
+
+/* Leave only results whose name has FILTER in it; fails where none has. */
+int foreign_filter(struct program_answer *a, const char *filter, struct err *err);
 
 /* The JSON of Google Benchmark itself. */
 int foreign_parse_google(struct program_answer *a, struct text document, struct err *err);

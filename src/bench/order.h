@@ -1,8 +1,8 @@
 /*
  * order.h - in which order the commands of a block run.
  *
- * Whoever runs first may find the caches colder or the CPU cooler. In every N blocks of N commands
- * each command therefore has each place once (a Latin square), and which of these orders
+ * The command that runs first may find the caches colder or the CPU cooler. In every N blocks of N
+ * commands each command therefore has each place once (a Latin square), and which of these orders
  * comes when is random: nothing that comes and goes with a rhythm can side with one of them.
  */
 #pragma once

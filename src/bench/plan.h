@@ -4,7 +4,7 @@
  * A parameter `n` stands in commands as {n} and has a list of values. Combinations that differ only
  * in the command, or in a parameter that is no number (a compiler, an allocator), make up a
  * group: they do the same work and are compared with the first of them. Parameters that are numbers
- * tell how much work there is: they make groups of their own, and a curve of growth.
+ * say how much work there is: they make groups of their own, and a curve of growth.
  */
 #pragma once
 #include "base/err.h"

@@ -9,8 +9,8 @@
 struct line {
     struct program_result result;
     char *equal, *race, *cliff, *interleave, *error, *message;
-    double cases, ratio, low, high, min_speedup; /* of proofs and races; NAN = not told */
-    double schedules, preemptions;               /* of interleavings; NAN = not told */
+    double cases, ratio, low, high, min_speedup; /* of proofs and races; NAN = not reported */
+    double schedules, preemptions;               /* of interleavings; NAN = not reported */
     bool greeting, end, has_ok, ok;
 };
 

@@ -14,10 +14,10 @@ enum { PROGRAM_BENCHMARKS_MAX = 10000 };
 struct program_result {
     char *name;
     double ns;     /* of one iteration */
-    double cpu_ns; /* NAN = not told */
+    double cpu_ns; /* NAN = not reported */
     bool is_empty; /* cannot be told from an empty loop */
     double items, bytes, flops;
-    double r2, cpu_r2; /* NAN = not told */
+    double r2, cpu_r2; /* NAN = not reported */
     char *parameter;   /* "" = none */
     double size;       /* NAN = none */
 };

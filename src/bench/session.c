@@ -196,7 +196,7 @@ static int warm_up(struct session *s, struct err *err)
     return 0;
 }
 
-/* Cleanup takes place after a failure too; of two failures the first is told. */
+/* Cleanup takes place after a failure too; of two failures the first is reported. */
 static int run_all(struct session *s, struct err *err)
 {
     struct err ignored;
@@ -234,7 +234,7 @@ static int by_after(const void *a, const void *b)
     return (x->after > y->after) - (x->after < y->after);
 }
 
-/* Runs were in random order; what is told is in the order of the command line. */
+/* Runs were in random order; what is reported is in the order of the command line. */
 static void put_in_order(struct session *s)
 {
     size_t n = s->set.series.n;

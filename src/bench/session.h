@@ -38,7 +38,7 @@ struct session_opts {
     bool exact;              /* the measure repeats almost exactly: a few runs will do */
     unsigned count_valgrind; /* what valgrind counts: COUNTED(measure) of each; 0 = nothing */
 
-    /* Blocks that a run allocates: told before it, asked after it. NAN = not known. NULL = no
+    /* Blocks that a run allocates: reported before it, asked after it. NAN = not known. NULL = no
      * matter */
     double (*allocations)(void *to, bool before);
     void *allocations_to;
@@ -46,6 +46,7 @@ struct session_opts {
     bool unseen; /* standard output is thrown away */
     const char
         *results; /* where the commands write down their benchmarks (foreign.h); NULL = none */
+    const char *filter; /* of those only names that have this in them; NULL = all */
     uint64_t seed;
     const struct opt_list *gates; /* "NAME=10%" or "10%"; NULL = none */
     bool gate_decides; /* stop when gates are decided, by CPU time too, whatever the verdict */

@@ -1,4 +1,4 @@
-/* session_doubt.c - what is too short to be told, and what could be told in another way. */
+/* session_doubt.c - what is too short to be measured, and what could be measured in another way. */
 #include "base/units.h"
 #include "bench/session_inner.h"
 #include "stats/repeats.h"

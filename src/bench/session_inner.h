@@ -31,7 +31,7 @@ int session_do(struct session *s, size_t command, const char *what, struct err *
 
 /* --- session_judge.c: verdicts --- */
 
-/* Is it time to look at group G? If so look, and tell whether it is done. */
+/* Is it time to look at group G? If so look, and say whether it is done. */
 void session_judge(struct session *s, size_t g);
 
 /* The last look: time is up, or the user wants to stop. */
@@ -56,7 +56,7 @@ size_t session_least(const struct session *s, size_t g);
 
 /* --- session_doubt.c --- */
 
-/* Note what is too short to be told. */
+/* Note what is too short to be measured. */
 void session_doubt(struct session *s);
 
 void session_note(struct session *s, char *note); /* owns it; each once */

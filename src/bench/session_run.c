@@ -191,6 +191,8 @@ int session_measure(struct session *s, size_t item, size_t pad_bytes, long block
     int rc = session_check_run(s, item, block, &a, err);
     if (rc == 0 && s->opts.results && !s->stopped)
         rc = foreign_read(&a, s->opts.results, since, err);
+    if (rc == 0 && s->opts.results && s->opts.filter && !s->stopped)
+        rc = foreign_filter(&a, s->opts.filter, err);
     if (rc == 0 && !s->stopped)
         rc = session_keep_run(s, item, block, &a, err);
     program_answer_done(&a);

@@ -94,6 +94,7 @@ static int annotate_print(struct annotate_job *job, struct listing *l, const str
         .listing = l,
         .total = job->in.selection.total,
         .selected = job->in.selection.words,
+        .hides = job->in.selection.hidden_line != NULL,
         .noun = quantity_noun(selection_quantity(&job->in.selection)),
         .whole = hits->total,
         .samples = job->in.selection.count_type < 0 ? -1 : hits->n_samples,

@@ -17,14 +17,26 @@ static bool annotate_read_packed(const struct profile *p, struct annotate_file *
     return true;
 }
 
+/* Below the project of a program of the recording, whatever library the code is in. */
+static bool annotate_may_show(const struct annotate_source *from, const char *path)
+{
+    const char *programs[PROJECT_PROGRAMS];
+    size_t n = profile_programs(from->profile, programs, PROJECT_PROGRAMS);
+    for (size_t i = 0; i < n; i++) {
+        struct project project = {programs[i], from->folders->at, from->folders->n};
+        if (project_has_path(&project, path))
+            return true;
+    }
+    return false;
+}
+
 void annotate_read_source(const void *ctx, struct annotate_file *f)
 {
     const struct annotate_source *from = ctx;
     struct stat st, made;
-    struct project project = {from->binary, from->folders->at, from->folders->n};
     if (annotate_read_packed(from->profile, f))
         return; /* as it was when the program ran */
-    if (from->for_page && !project_has_path(&project, f->path.at)) {
+    if (from->for_page && !annotate_may_show(from, f->path.at)) {
         f->note = path_kind(f->path.at) == PATH_FILE
                       ? "outside of the project; --source DIR puts it in"
                       : "not here; lines are shown by number";

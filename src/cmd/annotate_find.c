@@ -140,6 +140,10 @@ static int not_found(const struct annotate_job *job, struct err *err)
         return err_set(err, EXIT_INPUT,
                        "the profile has no addresses of code in files, only names: record with "
                        "'kelvin record', or convert from a format that keeps addresses");
+    if (job->wanted[0] == '[' && !strstr(job->wanted, "+0x"))
+        return err_set(err, EXIT_ERROR,
+                       "'%s' stands for code of which no function is known, so none can be shown",
+                       job->wanted);
     for (size_t i = 1; i < p->functions.n; i++)
         *vec_push(&names) = profile_str(p, p->functions.at[i].name).at;
     *vec_push(&names) = NULL;

@@ -1,5 +1,5 @@
 /*
- * bench.c - measure commands and benchmark programs, and tell which is faster.
+ * bench.c - measure commands and benchmark programs, and say which is faster.
  */
 #include "cmd/bench.h"
 #include "cmd/bench_public.h"
@@ -95,7 +95,7 @@ static void bench_hide_arguments(struct bench_public *b, struct outcome *o,
         paper->growths.at[i].name = o->sweeps.at.at[i].name;
 }
 
-/* Judge, print, tell and keep. Returns the exit code, or -1. */
+/* Judge, print and keep. Returns the exit code, or -1. */
 static int report(struct outcome *outcome, struct bench_store *store,
                   const struct cmd_bench_opts *o, struct err *err)
 {
@@ -218,7 +218,7 @@ const struct command command_bench = {
         "in all processes of a command, and are the same in every run of a program that does the "
         "same.\n\n"
         "--save keeps what was measured as a baseline, in a file of the project's folder, and the "
-        "program with it. --against runs that in turns with the program of today. Where it was not "
+        "program with it. --against runs that program in turns with today's. Where it was not "
         "kept (scripts, programs of the system, several commands, other arguments), the stored "
         "figures are compared, and a note says why. A difference between two sessions of the "
         "machine looks like a change of the program, so the whole interval must then lie outside "
@@ -231,7 +231,7 @@ const struct command command_bench = {
         "kelvin bench './old --n 1000' './new --n 1000'            # which is faster?\n"
         "kelvin bench --max-regression 5% ./old ./new              # exit 3 if it is slower\n"
         "kelvin bench --list n=1000,2000,4000,8000 './app --n {n}' # how does it grow?\n"
-        "kelvin bench --count instructions ./old ./new             # free of noise\n"
+        "kelvin bench --count instructions ./old ./new             # hardly any noise\n"
         "kelvin bench --count branch-misses,instructions ./old ./new # and per 1000 of them\n"
         "kelvin bench --count allocations ./old ./new              # every block, exactly\n"
         "kelvin bench --save main ./mybench                        # keep a baseline\n"

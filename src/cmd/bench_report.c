@@ -1,5 +1,5 @@
 /*
- * bench_report.c - what `kelvin bench` tells in the end.
+ * bench_report.c - what `kelvin bench` prints in the end.
  */
 #include "base/publish.h"
 #include "cmd/bench.h"

@@ -235,7 +235,7 @@ static void bench_add_help(enum trouble_help help, struct err *err)
     err_set(err, why.code, "%s%s", why.text, words[help]);
 }
 
-/* Ctrl-C ends the measuring, not the program: what there is will be told. */
+/* Ctrl-C ends the measuring, not the program: what there is will be reported. */
 static int run_session(struct session *s, const struct plan *p, const struct session_opts *with,
                        struct starter_opts *start, struct err *err)
 {

@@ -263,7 +263,7 @@ int bench_store_keep(struct bench_store *b, struct series_set *set, int code, st
     if (whole && !(code == EXIT_FAILS && same))
         return save(b, set, err);
     command_say("the baseline '%s' was not saved: %s", o->save,
-                whole ? "its gate is broken" : "the measurement was stopped");
+                whole ? "its gate failed" : "the measurement was stopped");
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "cmd/output.h"
 #include "code/program_names.h"
 #include "suite/hotcode.h"
+#include "suite/knownleaks.h"
 
 #include <math.h>
 
@@ -19,6 +20,7 @@ struct cmd_check_opts {
     struct input_opts input;
     struct output_opts output;
     const char *against, *sizes;
+    struct opt_list suppressions;
     long top;
     bool force;
 };
@@ -27,6 +29,12 @@ struct cmd_check_opts {
 
 static const struct opt check_table[] = {
     {0, "against", OPT_TEXT, AT(against), "PROFILE", "the profile that diff rules compare with"},
+    {.name = "suppressions",
+     .kind = OPT_LIST,
+     .offset = AT(suppressions),
+     .arg = "FILE",
+     .help = "known leaks that rules on 'leaked' leave out, in Valgrind's or LeakSanitizer's "
+             "format; may be given several times"},
     {0, "sizes", OPT_TEXT, AT(sizes), "N,N,...",
      "the sizes of the input, one for each profile that is named"},
     OUTPUT_OPTS(struct cmd_check_opts, "text md json junit", "text, md, json or junit"),
@@ -52,6 +60,7 @@ struct check_job {
     struct buf no_code, unlike;
     struct scaling scaling;
     struct selection scopes[MOST_SIZES]; /* of each profile, where they are needed */
+    struct suppressions known_leaks;
 };
 
 static void job_done(struct check_job *job)
@@ -63,6 +72,7 @@ static void job_done(struct check_job *job)
         input_done(&job->in[i]);
     }
     input_done(&job->before);
+    suppressions_done(&job->known_leaks);
     rules_done(&job->rules);
     buf_done(&job->no_code);
     buf_done(&job->unlike);
@@ -276,6 +286,7 @@ static int check_and_print(struct check_job *job)
         .no_code = buf_cstr(&job->no_code),
         .scaling = job->opts->sizes ? &job->scaling : NULL,
         .scopes = scopes_of(job, job->last),
+        .known_leaks = &job->known_leaks,
         .has_function = program_has_function,
     };
     int rc = check_build(&c, &job->rules, &in) != 0 ? tell_errors(job)
@@ -289,7 +300,9 @@ static int check_all(struct check_job *job, const struct opt_result *operands)
 {
     struct err err;
     int rc = EXIT_OK;
-    if (read_operands(job, operands, &err) != 0)
+    const struct opt_list *known = &job->opts->suppressions;
+    if (read_operands(job, operands, &err) != 0 ||
+        knownleaks_read(known->at, known->n, &job->known_leaks, &err) != 0)
         return command_fail(&err);
     if (job->rules_path)
         rc = read_rules(job);
@@ -326,7 +339,7 @@ const struct command command_check = {
     .summary = "check a profile against rules: each passes, fails, or is inconclusive",
     .operands = "PROFILE RULES | --sizes N,N,... PROFILE... [RULES]",
     .about =
-        "Reads a file of rules, one per line, and says of each whether the profile passes:\n\n"
+        "Reads a file of rules, one per line, and says for each whether the profile passes:\n\n"
         "  total forward 90..95% tolerance 5    # its share, with all it calls\n"
         "  self memcpy <= 10%                   # its share, alone\n"
         "  samples >= 200                       # also: lost, unfinished, unnamed <= 1%\n"
@@ -335,13 +348,13 @@ const struct command command_check = {
         "  simd matmul packed >= 80% width >= 256\n"
         "  growth matmul <= 1.2                 # its exponent over --sizes\n"
         "  peak <= 200 MiB                      # of the heap; also leaked, allocations\n"
-        "  p99 decode <= 5 ms                   # of a scope of kelvin.h; any pN, mean, max\n"
-        "  calls layer == 24 * tokens           # of a scope, by a counter; or just a number\n"
+        "  p99 decode <= 5 ms                   # of a scope; any pN, mean, max\n"
+        "  calls layer == 24 * tokens           # of a scope, by a counter or a number\n"
         "  rate tokens >= 40                    # a counter or a scope, per second\n"
-        "  cache-misses parse <= 2 per 1000     # instructions; also l1-misses, branch-misses\n"
-        "  hotspot matmul primary               # or secondary, tertiary: by its own share\n\n"
+        "  cache-misses parse <= 2 per 1000     # instructions; also branch-misses\n"
+        "  hotspot matmul primary               # or secondary, tertiary\n\n"
         "Suites have rules about measured runs as well: time, cpu, scatter, r2, gflops, memory, "
-        "metric; see doc/rules.md. "
+        "diff memory, metric; see doc/rules.md. "
         "Quote names that contain blanks. A share is known as a 95% interval: a rule passes if the "
         "whole interval is in the range, fails if none of it is, and is otherwise inconclusive, "
         "with what would decide it. For a function of the program that no sample shows, the upper "

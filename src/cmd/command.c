@@ -4,6 +4,7 @@
 #include "cmd/manual.h"
 
 #include <stdarg.h>
+#include <sys/stat.h>
 
 void command_say(const char *fmt, ...)
 {
@@ -26,13 +27,15 @@ const char *command_hint(enum err_hint hint)
         [HINT_OTHER_STORE] = "; name another file with --store",
         [HINT_TRUST_CONF] = "; if you trust it, name it with --conf",
         [HINT_SAVE_BASELINE] = "; 'kelvin bench --save NAME' saves one",
-        [HINT_FORMAT] = "; see 'kelvin help formats', or name it with --from",
+        [HINT_FORMAT] = "; see 'kelvin help formats', or name the format with --from",
         [HINT_STRICT] = " (--strict)",
         [HINT_FORCE] = "; --force shows the code it has now",
         [HINT_TIMER] = ", or use --engine timer",
         [HINT_LOCKS_ALONE] = ". Without it --locks still records waits for locks",
-        [HINT_CPU_CLOCK] = ": use -e cpu-clock",
+        [HINT_CPU_CLOCK] = (": use -e cpu-clock; 'kelvin bench --count instructions,cache-misses "
+                            "COMMAND' simulates counts"),
         [HINT_RECORD_HEAP] = ": record with 'kelvin record --heap -- COMMAND'",
+        [HINT_INUSE] = ": see it with 'kelvin report FILE --value inuse_space'",
         [HINT_RECORD_LOCKS] = ": record them with 'kelvin record --locks -- COMMAND'",
         [HINT_SCOPES] = "; a part of them is selected together with --event scopes",
     };
@@ -84,6 +87,41 @@ static const char *find_hint(const struct command *self, int n, char **args)
     return NULL;
 }
 
+/* The value of the option -o, --output; NULL = the command has none, or it was not given. */
+static const char *output_of(const struct command *self, const void *to)
+{
+    for (const struct opt *o = self->opts; o && o->name; o++)
+        if (o->kind == OPT_TEXT && strcmp(o->name, "output") == 0)
+            return *(const char *const *)((const char *)to + o->offset);
+    return NULL;
+}
+
+/* The operand that is the file PATH, under whichever name; NULL = none is. */
+static const char *operand_that_is(const char *path, const struct opt_result *operands)
+{
+    struct stat out, in;
+    if (stat(path, &out) != 0 || !S_ISREG(out.st_mode))
+        return NULL;
+    for (int i = 0; i < operands->n_operands; i++)
+        if (stat(operands->operands[i], &in) == 0 && in.st_dev == out.st_dev &&
+            in.st_ino == out.st_ino)
+            return operands->operands[i];
+    return NULL;
+}
+
+/* A recording cannot be made again: no command writes over what it reads. */
+static int refuse_to_replace_input(const struct command *self, const void *to,
+                                   const struct opt_result *operands)
+{
+    const char *output = output_of(self, to);
+    const char *input = output ? operand_that_is(output, operands) : NULL;
+    if (!input)
+        return 0;
+    command_say("%s: -o would replace '%s', which is the input: name another file", self->name,
+                input);
+    return -1;
+}
+
 int command_parse(const struct command *self, void *to, int n, char **args, struct opt_result *ret)
 {
     struct err err;
@@ -93,7 +131,7 @@ int command_parse(const struct command *self, void *to, int n, char **args, stru
         return -1;
     }
     if (!ret->help)
-        return 0;
+        return refuse_to_replace_input(self, to, ret);
     manual_command(stdout, self);
     return 1;
 }

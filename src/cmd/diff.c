@@ -21,8 +21,9 @@ struct cmd_diff_opts {
 #define AT(field) offsetof(struct cmd_diff_opts, field)
 
 static const struct opt diff_table[] = {
-    {0, "before", OPT_FLAG, AT(before), NULL, "the profiles that follow are runs of before"},
-    {0, "after", OPT_FLAG, AT(after), NULL, "the profiles that follow are runs of after"},
+    {0, "before", OPT_FLAG, AT(before), NULL,
+     "the profiles that follow are the runs before the change"},
+    {0, "after", OPT_FLAG, AT(after), NULL, "the profiles that follow are the runs after it"},
     OUTPUT_OPTS(struct cmd_diff_opts, "text md json svg html", "text, md, json, svg or html"),
     {0, "min-share", OPT_NUMBER, AT(min_share), "PERCENT",
      "test only what has this share of the time, the mean of both sides (default: 0.5)", .min = 0,
@@ -106,7 +107,7 @@ static void loaded_done(struct loaded *l)
     free(l->runs);
 }
 
-/* One run per side keeps the samples' times, which tell how many of them are independent. */
+/* One run per side keeps the samples' times, which say how many of them are independent. */
 static int diff_load_all(struct loaded *l, const struct sides *s, const struct cmd_diff_opts *o)
 {
     size_t n = s->before.n + s->after.n;
@@ -169,6 +170,22 @@ static void diff_make_public(const struct loaded *l, const struct cmd_diff_opts 
             input_make_public(&l->ins[i], &o->input);
 }
 
+/* Which ones is for those who may see them. */
+static void diff_find_arguments(const struct cmd_diff_opts *o, struct diff_opts *d,
+                                const struct loaded *l, struct buf *b)
+{
+    const struct profile *before = d->runs[0]->profile, *after = d->runs[d->n_before]->profile;
+    diff_arguments(before, after, b);
+    d->same_arguments = !b->n && !diff_arguments_hidden(before, after); /* as long as it is known */
+    diff_make_public(l, o);
+    autobuf struct buf shown = {0};
+    diff_arguments(before, after, &shown);
+    if (b->n && strcmp(buf_cstr(b), buf_cstr(&shown)) != 0) {
+        b->n = 0;
+        buf_str(b, "the arguments differ");
+    }
+}
+
 static enum overlay_by diff_by_of(const struct cmd_diff_opts *o)
 {
     return strcmp(o->by, "line") == 0    ? OVERLAY_LINE
@@ -195,16 +212,18 @@ static int diff_compare(const struct cmd_diff_opts *o, const struct loaded *l, s
                              .n_runs = l->n,
                              .min_share = o->min_share / 100,
                              .band = o->band / 100};
-    autobuf struct buf reasons = {0};
+    autobuf struct buf reasons = {0}, arguments = {0};
     opts.by = diff_by_of(o);
     if (diff_check_by(&opts, err) != 0)
         return -1;
     diff_unlike(&opts, &reasons);
     if (reasons.n && !o->force)
         return diff_refuse(buf_cstr(&reasons), err);
+    diff_find_arguments(o, &opts, l, &arguments);
     struct diff_view view = {
         .runs = opts.runs,
         .unlike = buf_cstr(&reasons),
+        .arguments = buf_cstr(&arguments),
         .top = (size_t)o->top,
         .theme = strcmp(o->theme, "light") == 0  ? THEME_LIGHT
                  : strcmp(o->theme, "dark") == 0 ? THEME_DARK
@@ -212,30 +231,28 @@ static int diff_compare(const struct cmd_diff_opts *o, const struct loaded *l, s
         .width = output_width(&o->output),
         .colour = output_in_colour(&o->output),
     };
-    diff_make_public(l, o);
     struct diff *d = diff_build(&opts);
     int rc = diff_print(o, d, &view, err);
+    if (rc == 0 && strcmp(o->output.path, "-") != 0) /* nobody should have to open it for that */
+        command_say("%s: %s", diff_verdict_names[d->verdict], d->why);
     diff_free(d);
     return rc;
 }
 
 /* --- scopes --- */
 
-static int scopediff_print(const struct cmd_diff_opts *o, const struct scopediff_view *v,
-                           struct err *err)
+static int scopediff_publish(const struct cmd_diff_opts *o, const struct scopediff_view *v,
+                             struct err *err)
 {
     const char *format = output_format(&o->output);
+    struct document_paper paper = output_paper(&o->output);
     struct publish file;
     if (publish_open(&file, o->output.path, err) != 0)
         return -1;
     if (strcmp(format, "json") == 0)
         scopediff_print_json(file.out, v);
-    else if (strcmp(format, "md") == 0)
-        scopediff_print_markdown(file.out, v);
-    else if (strcmp(format, "html") == 0)
-        scopediff_print_html(file.out, v);
     else
-        scopediff_print_text(file.out, v, output_width(&o->output), output_in_colour(&o->output));
+        scopediff_print(file.out, v, &paper);
     return publish_commit(&file, err);
 }
 
@@ -259,7 +276,7 @@ static int diff_compare_scopes(const struct cmd_diff_opts *o, const struct loade
                                   .top = (size_t)o->top};
     int rc = scopediff_build(&d, &opts, err);
     if (rc == 0)
-        rc = scopediff_print(o, &view, err);
+        rc = scopediff_publish(o, &view, err);
     scopediff_done(&d);
     return rc;
 }
@@ -333,7 +350,10 @@ const struct command command_diff = {
         "shares add to 100%: when one grows, the others shrink.\n"
         "\n"
         "One run per side shows sampling error, but not how much runs differ. Such a pair counts "
-        "only changes by more than a fifth, which must add up to 5% of the time, and none where "
+        "only changes by more than a fifth next to the rest of the program (a half on a busy "
+        "machine), or by more than a factor of 2. They must add up to 5% of the time (20% on a "
+        "busy machine). None counts "
+        "where "
         "both runs are of the same program with the same arguments. With several "
         "runs per side the runs show how much they differ. A change is proven when its p is at "
         "most 0.01 (0.005 for the whole) and its interval lies beyond --band; the whole is "
@@ -352,8 +372,10 @@ const struct command command_diff = {
         "beyond a factor of 1.2; four or more prove smaller ones, from 5%.\n"
         "\n"
         "If a module has function names on one side only, its functions are not compared. "
-        "Profiles with a different event, kind, rate, scope, machine or value are refused; --force "
-        "compares them anyway and says so in the output.",
+        "Profiles of different programs, or with a different event, kind, rate, scope, machine or "
+        "value, are refused; --force compares them anyway and says so in the output. A program "
+        "that was renamed or built anew is the same as long as it has a third of its functions in "
+        "common. Arguments that differ are shown below the verdict.",
     .examples =
         "kelvin diff before.kelvin after.kelvin              # top ten each way, and a verdict\n"
         "kelvin diff before.kelvin after.kelvin -o diff.svg  # grown red, shrunk blue, else grey\n"

@@ -8,6 +8,7 @@
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/input.h"
+#include "model/meta_program.h"
 
 #include <unistd.h>
 
@@ -25,7 +26,8 @@ struct cmd_flame_opts {
 
 static const struct opt flame_table[] = {
     {'o', "output", OPT_TEXT, AT(output), "FILE", "write to FILE (default: standard output)"},
-    {0, "title", OPT_TEXT, AT(title), "TEXT", "the heading (default: Flame graph)"},
+    {0, "title", OPT_TEXT, AT(title), "TEXT",
+     "the heading (default: Flame graph, and the program)"},
     {0, "subtitle", OPT_TEXT, AT(subtitle), "TEXT", "a second line under the heading"},
     {0, "width", OPT_INT, AT(width_px), "PIXELS", "width of the drawing (default: 1200)",
      .min = 100, .max = 100000},
@@ -102,9 +104,14 @@ static enum style_theme theme_of(const char *name)
                                        : THEME_AUTO;
 }
 
-static const char *default_title(const struct cmd_flame_opts *o)
+static char *default_title(const struct cmd_flame_opts *o, const struct profile *p)
 {
-    return o->chart ? "Flame chart" : o->reverse ? "Flame graph of callers" : "Flame graph";
+    autobuf struct buf program = {0};
+    const char *kind = o->chart     ? "Flame chart"
+                       : o->reverse ? "Flame graph of callers"
+                                    : "Flame graph";
+    return meta_program(&p->meta, &program) ? mem_printf("%s: %s", kind, buf_cstr(&program))
+                                            : mem_strdup(kind);
 }
 
 static bool is_wall(const struct cmd_flame_opts *o)
@@ -112,10 +119,11 @@ static bool is_wall(const struct cmd_flame_opts *o)
     return o->input.value && strcmp(o->input.value, WALL_VALUE) == 0;
 }
 
-static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *hidden, double least)
+static struct flame_opts view_opts(const struct cmd_flame_opts *o, const char *title,
+                                   const char *hidden, double least)
 {
     return (struct flame_opts){
-        .title = o->title ? o->title : default_title(o),
+        .title = title,
         .subtitle = o->subtitle,
         .notes = o->notes,
         .font = o->font,
@@ -177,7 +185,9 @@ static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, do
     bool percent = strchr(o->min_width, '%') != NULL;
     autofree char *hidden =
         mem_printf("frames under %s%s not drawn", o->min_width, percent ? "" : " px");
-    struct flame_opts view = view_opts(o, hidden, least);
+    autofree char *title =
+        o->title ? mem_strdup(o->title) : default_title(o, in->selection.profile);
+    struct flame_opts view = view_opts(o, title, hidden, least);
     struct publish file;
     int rc = publish_open(&file, o->output, err);
     if (rc == 0) {

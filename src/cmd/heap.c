@@ -3,13 +3,16 @@
  */
 #include "base/publish.h"
 #include "cmd/story.h"
+#include "suite/knownleaks.h"
 #include "view/heapstory.h"
 
 struct cmd_heap_opts {
     struct input_opts input;
     struct output_opts output;
     struct opt_list suppressions;
-    const char *time; /* of the heap alone: there may be no CPU sample in it */
+    /* Of the heap alone: there may be no CPU sample in it. */
+    const char *time;
+    struct opt_list threads, processes;
     long top;
 };
 
@@ -23,6 +26,18 @@ static const struct opt heap_table[] = {
      .arg = "FROM..TO",
      .help = "also show who grew in this part of the recording: seconds since its start, 200ms, "
              "10%, or the clock as 14:30:05; either end may be left out"},
+    {.name = "process",
+     .kind = OPT_LIST,
+     .offset = offsetof(struct cmd_heap_opts, processes),
+     .arg = "NAME",
+     .help = "only what processes allocated whose executable or first thread matches, or with this "
+             "id; may be repeated"},
+    {.name = "thread",
+     .kind = OPT_LIST,
+     .offset = offsetof(struct cmd_heap_opts, threads),
+     .arg = "NAME",
+     .help = "only what threads allocated whose name matches this regular expression, or with this "
+             "id; may be repeated"},
     {.name = "suppressions",
      .kind = OPT_LIST,
      .offset = offsetof(struct cmd_heap_opts, suppressions),
@@ -36,7 +51,7 @@ static const struct opt heap_table[] = {
     {.name = "strict",
      .kind = OPT_FLAG,
      .offset = offsetof(struct cmd_heap_opts, input.strict),
-     .help = "fail on the first line or record that makes no sense"},
+     .help = "fail on the first malformed line or record"},
     PUBLIC_OPTS(struct cmd_heap_opts),
     OPT_END,
 };
@@ -44,35 +59,11 @@ static const struct opt heap_table[] = {
 static void print_story(FILE *out, const struct cmd_heap_opts *o, const struct heapstory_view *v)
 {
     const char *format = output_format(&o->output);
+    struct document_paper paper = output_paper(&o->output);
     if (strcmp(format, "json") == 0)
         heapstory_print_json(out, v);
-    else if (strcmp(format, "md") == 0)
-        heapstory_print_markdown(out, v);
-    else if (strcmp(format, "html") == 0)
-        heapstory_print_html(out, v);
     else
-        heapstory_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
-}
-
-enum { SUPPRESSIONS_MAX_BYTES = 16 << 20 };
-
-static int read_suppressions(const struct opt_list *files, struct suppressions *ret,
-                             struct err *err)
-{
-    for (size_t i = 0; i < files->n; i++) {
-        struct reader in;
-        struct err why;
-        if (reader_open(&in, files->at[i], err) != 0)
-            return -1;
-        struct text all = reader_peek(&in, SUPPRESSIONS_MAX_BYTES + 1);
-        int rc = all.n <= SUPPRESSIONS_MAX_BYTES
-                     ? suppressions_parse(ret, all, &why)
-                     : err_set(&why, EXIT_INPUT, "more than 16 MiB is no list of known leaks");
-        reader_close(&in);
-        if (rc != 0)
-            return err_set(err, why.code, "%s: %s", files->at[i], why.text);
-    }
-    return 0;
+        heapstory_print(out, v, &paper);
 }
 
 static int write_story(const struct cmd_heap_opts *o, const struct input *in, const char *subject,
@@ -81,12 +72,21 @@ static int write_story(const struct cmd_heap_opts *o, const struct input *in, co
     struct heapstory story;
     struct publish file;
     struct suppressions known = {0};
-    struct heapstory_view v = {&story, subject, (size_t)o->top};
-    if (read_suppressions(&o->suppressions, &known, err) != 0) {
+    struct heapstory_view v = {&story, subject, (size_t)o->top,
+                               "'kelvin record --heap=mmap' also shows memory that the program "
+                               "maps itself."};
+    if (knownleaks_read(o->suppressions.at, o->suppressions.n, &known, err) != 0) {
         suppressions_done(&known);
         return -1;
     }
-    int rc = heapstory_build(&story, in->profile, o->suppressions.n ? &known : NULL, err);
+    struct input_words threads, processes;
+    struct selection_opts only = {.threads = input_words(&threads, &o->threads),
+                                  .processes = input_words(&processes, &o->processes)};
+    int rc = heapstory_build(
+        &story, in->profile,
+        &(struct heapstory_opts){.known_leaks = o->suppressions.n ? &known : NULL,
+                                 .only = o->threads.n || o->processes.n ? &only : NULL},
+        err);
     if (rc == 0 && o->time)
         rc = heapstory_between(&story, o->time, err);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
@@ -118,20 +118,24 @@ const struct command command_heap = {
         "when, who held it then, what was never freed, what keeps growing, who allocates most, how "
         "large blocks are and how long they live. Insights say what stands out and what to try.\n"
         "\n"
-        "A function is named as the place of an allocation when it does more than allocate for "
-        "others: behind operator new, containers and strdup stands their caller. Report, flame, "
-        "fold "
-        "and diff show the same numbers with whole call stacks: use their --value allocations, "
-        "allocated, frees, freed, leaked, leaked_blocks, peak or temporary.\n"
+        "Tables name the function that asked for memory. Functions of the C and C++ libraries, "
+        "containers and known wrappers such as xmalloc ask for their caller, and so does a "
+        "function with a name like an allocator's that five others call. Report, flame, fold and "
+        "diff show the same numbers with whole call stacks: use their --value allocations, "
+        "allocated, frees, freed, leaked, leaked_blocks, peak, temporary or (recorded with "
+        "--locks) under_lock.\n"
         "\n"
         "Memory that is still held when the program ends counts as never freed, whether it was "
-        "forgotten or kept on purpose. Temporary are blocks that the same thread frees before its "
-        "next allocation. The HTML page has a chart of the heap and RSS over time.\n"
+        "forgotten or kept on purpose. Temporary blocks are those that the same thread frees "
+        "before its next allocation. With --process and --thread the numbers are those of blocks "
+        "that these allocated, even where others free them. The HTML page has a chart of the heap "
+        "and RSS over time.\n"
         "\n"
-        "Files of heaptrack, massif, DHAT and LeakSanitizer are shown as well: what such a file "
-        "does not know is left out.",
+        "Files of heaptrack, massif, DHAT and LeakSanitizer are shown as well. Figures that "
+        "such a file does not have are left out.",
     .examples = "kelvin heap app.kelvin                      # in the terminal\n"
                 "kelvin heap app.kelvin --suppressions known-leaks.supp   # without known leaks\n"
+                "kelvin heap make.kelvin --process cc1        # of one program among several\n"
                 "kelvin heap app.kelvin -o heap.html         # one page, with a chart over time\n"
                 "kelvin flame app.kelvin --value leaked -o leaks.svg   # who asked for it",
     .opts = heap_table,

@@ -3,6 +3,7 @@
  */
 #include "view/history.h"
 #include "base/buf.h"
+#include "base/intern.h"
 #include "base/publish.h"
 #include "cmd/command.h"
 #include "cmd/output.h"
@@ -138,45 +139,56 @@ static void add_metric(struct shown *s, const char *workload, const struct histo
     *vec_push(&s->trends) = t;
 }
 
-/* "scope_p99 decode" of each scope that the last run had: "p99 of scope decode". */
-static void add_scopes_of_runs(struct shown *s, const char *workload,
-                               const struct history_runs *runs)
+/* What the name of a figure in the store means: false where it is none of those. The title is to be
+ * freed. */
+static bool figure_of(const char *name, struct metric_shown *ret, char **ret_title)
 {
-    const struct history_run *last = runs->at.n ? &runs->at.at[runs->at.n - 1] : NULL;
-    for (size_t i = 0; last && i < last->metrics.n; i++) {
-        const char *name = last->metrics.at[i].name, *blank = strchr(name, ' ');
-        if (!text_starts(text_of(name), "scope_p") || !blank)
+    struct text t = text_of(name);
+    const char *blank = strchr(name, ' ');
+    if (!blank)
+        return false;
+    *ret = (struct metric_shown){.metric = name, .unit = TREND_NS};
+    if (text_starts(t, "scope_p")) /* "scope_p99 decode" */
+        *ret_title = mem_printf("p%.*s of scope %s", (int)(blank - name) - 7, name + 7, blank + 1);
+    else if (text_starts(t, "metric_") || text_starts(t, "benchmark "))
+        *ret_title = mem_strdup(blank + 1);
+    else
+        return false;
+    if (text_starts(t, "metric_")) {
+        ret->unit = TREND_PLAIN;
+        ret->more_is_better = text_starts(t, "metric_higher");
+    }
+    return true;
+}
+
+/* Scopes, metrics and benchmarks, those that the newest run has first. The others are gone or have
+ * another name: their past is still found by the old one. */
+static void add_named_figures(struct shown *s, const char *workload,
+                              const struct history_runs *runs)
+{
+    struct intern seen;
+    const struct history_run *newest = NULL;
+    intern_init(&seen);
+    for (size_t i = runs->at.n; i-- > 0;) {
+        const struct history_run *r = &runs->at.at[i];
+        if (!cmd_history_counts(r))
             continue;
-        autofree char *title =
-            mem_printf("p%.*s of scope %s", (int)(blank - name) - 7, name + 7, blank + 1);
-        add_metric(s, workload, runs, &(struct metric_shown){name, title, TREND_NS});
+        newest = newest ? newest : r;
+        for (size_t k = 0; k < r->metrics.n; k++) {
+            const char *name = r->metrics.at[k].name;
+            struct metric_shown which;
+            autofree char *title = NULL;
+            if (intern_find(&seen, text_of(name)) != IDMAP_NONE)
+                continue;
+            intern_add(&seen, text_of(name));
+            if (!figure_of(name, &which, &title))
+                continue;
+            autofree char *gone = mem_printf("%s (not in the newest run)", title);
+            which.title = r == newest ? title : gone;
+            add_metric(s, workload, runs, &which);
+        }
     }
-}
-
-/* "metric_higher tps" of each metric that the last run had. */
-static void add_own_metrics(struct shown *s, const char *workload, const struct history_runs *runs)
-{
-    const struct history_run *last = runs->at.n ? &runs->at.at[runs->at.n - 1] : NULL;
-    for (size_t i = 0; last && i < last->metrics.n; i++) {
-        const char *name = last->metrics.at[i].name, *blank = strchr(name, ' ');
-        if (text_starts(text_of(name), "metric_") && blank)
-            add_metric(s, workload, runs,
-                       &(struct metric_shown){name, blank + 1, TREND_PLAIN,
-                                              text_starts(text_of(name), "metric_higher")});
-    }
-}
-
-/* "benchmark dot/n=64" of each that the last run had. */
-static void add_benchmarks(struct shown *s, const char *workload, const struct history_runs *runs)
-{
-    static const char prefix[] = "benchmark ";
-    const struct history_run *last = runs->at.n ? &runs->at.at[runs->at.n - 1] : NULL;
-    for (size_t i = 0; last && i < last->metrics.n; i++) {
-        const char *name = last->metrics.at[i].name;
-        if (text_starts(text_of(name), prefix))
-            add_metric(s, workload, runs,
-                       &(struct metric_shown){name, name + strlen(prefix), TREND_NS});
-    }
+    intern_done(&seen);
 }
 
 static int by_run(const void *key, const void *share)
@@ -246,9 +258,7 @@ static int add_workload(struct shown *s, struct store *store, const struct histo
         return EXIT_OK;
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
         add_metric(s, f->workload, runs, &metrics[i]);
-    add_scopes_of_runs(s, f->workload, runs);
-    add_own_metrics(s, f->workload, runs);
-    add_benchmarks(s, f->workload, runs);
+    add_named_figures(s, f->workload, runs);
     return cmd_history_add_functions(s, store, f, runs, detail == ALL_FUNCTIONS);
 }
 
@@ -260,6 +270,25 @@ static int cmd_history_by_time(const void *a, const void *b)
     return strcmp(x->workload, y->workload);
 }
 
+/* Every workload that is asked for must be one of the N NAMES; where there are none, none is. */
+static int check_workloads(const struct opt_result *wanted, char **names, size_t n)
+{
+    for (int k = 0; k < wanted->n_operands && n; k++) {
+        autobuf struct buf all = {0};
+        bool known = false;
+        for (size_t i = 0; i < n; i++) {
+            known |= strcmp(wanted->operands[k], names[i]) == 0;
+            buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
+        }
+        if (known)
+            continue;
+        command_say("no workload '%s' in the history; there %s: %s", wanted->operands[k],
+                    n == 1 ? "is" : "are", buf_cstr(&all));
+        return EXIT_ERROR;
+    }
+    return EXIT_OK;
+}
+
 static int collect(struct shown *s, struct store *store, struct history_filter f,
                    const struct opt_result *wanted, enum detail detail)
 {
@@ -269,7 +298,7 @@ static int collect(struct shown *s, struct store *store, struct history_filter f
     if (history_workloads(store, &names, &n, &err) != 0)
         return command_fail(&err);
     s->runs = mem_calloc(n ? n : 1, sizeof *s->runs);
-    int rc = EXIT_OK;
+    int rc = check_workloads(wanted, names, n);
     for (size_t i = 0; i < n && rc == EXIT_OK; i++) {
         bool take = wanted->n_operands == 0;
         for (int k = 0; k < wanted->n_operands; k++)
@@ -333,8 +362,9 @@ static int cmd_history_print(const struct cmd_history_opts *o, const struct show
 
 /* --- flame graphs to step through --- */
 
+/* RET_SHOWN: how many are on the page. */
 static int flame_all_steps(const struct cmd_history_opts *o, const struct archive_steps *steps,
-                           const char *title, struct err *err)
+                           const char *title, size_t *ret_shown, struct err *err)
 {
     struct publish file;
     struct flamesteps page;
@@ -345,7 +375,9 @@ static int flame_all_steps(const struct cmd_history_opts *o, const struct archiv
     for (size_t i = first; i < steps->at.n; i++) {
         struct suite_recording rec = {0};
         struct err why;
-        if (run_load_recording(&rec, steps->at.at[i].path, &why) == 0)
+        bool good = run_load_recording(&rec, steps->at.at[i].path, &why) == 0;
+        *ret_shown += good;
+        if (good)
             flamesteps_add(&page, steps->at.at[i].name, &rec.selection);
         else
             command_say("%s is left out: %s", steps->at.at[i].path, why.text);
@@ -359,6 +391,7 @@ static int cmd_history_flame(const struct cmd_history_opts *o, const struct opt_
 {
     struct archive_steps steps = {0};
     struct err err;
+    size_t shown = 0;
     const char *workload = wanted->n_operands ? wanted->operands[0] : "";
     bool nameless = !o->output.path || strcmp(o->output.path, "-") == 0;
     if (nameless || wanted->n_operands > 1) {
@@ -369,10 +402,10 @@ static int cmd_history_flame(const struct cmd_history_opts *o, const struct opt_
     autofree char *title = mem_printf("Runs%s%s", *workload ? " of " : "", workload);
     int rc = archive_steps(workload, &steps, &err);
     if (rc == 0)
-        rc = flame_all_steps(o, &steps, title, &err);
+        rc = flame_all_steps(o, &steps, title, &shown, &err);
     if (rc == 0)
-        command_say("%s has %zu run%s to step through: use the arrow keys", o->output.path,
-                    steps.at.n, steps.at.n == 1 ? "" : "s");
+        command_say("%s has %zu run%s to step through: use the arrow keys", o->output.path, shown,
+                    shown == 1 ? "" : "s");
     archive_steps_done(&steps);
     return rc == 0 ? EXIT_OK : command_fail(&err);
 }
@@ -407,7 +440,7 @@ static int cmd_history_show(const struct cmd_history_opts *o, struct store *stor
     }
     if (rc == EXIT_OK && o->metric && choose_trends(&s, o->metric) != 0) {
         command_say("no figure in the history has '%s' in its name", o->metric);
-        rc = EXIT_INPUT;
+        rc = EXIT_ERROR;
     }
     if (rc == EXIT_OK)
         rc = cmd_history_print(o, &s, host);

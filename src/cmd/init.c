@@ -27,7 +27,11 @@ static void cmd_init_tell(const struct cmd_init_opts *o, const struct init_found
     else
         command_say("%s: no build system was found: set build.command, or leave it empty",
                     o->output);
-    if (*f->program)
+    if (f->to_be_built)
+        command_say("%s: the workload 'main' runs %s, which %s names first; give it arguments "
+                    "that keep it busy for a second or more",
+                    o->output, f->program, f->because);
+    else if (*f->program)
         command_say("%s: the workload 'main' runs %s; give it arguments that keep it busy for a "
                     "second or more",
                     o->output, f->program);
@@ -70,7 +74,8 @@ const struct command command_init = {
     .summary = "write a kelvin.conf to start from",
     .operands = "",
     .about = "Looks for a build system (Cargo, CMake, Meson, make, configure) and for a program in "
-             "the usual places, and writes a kelvin.conf with what it found. Every other key is in "
+             "the usual places, or the first one that CMakeLists.txt, meson.build or Cargo.toml "
+             "names, and writes a kelvin.conf with what it found. Every other key is in "
              "it as a comment that says what it is for.",
     .examples = "kelvin init && kelvin run   # from nothing to published pages",
     .opts = init_table,

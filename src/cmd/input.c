@@ -3,9 +3,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/opt.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "cmd/command.h"
 #include "model/append.h"
+#include "model/standin.h"
 #include "model/streamkind.h"
 #include "source/sources.h"
 #include "suite/archive.h"
@@ -15,6 +18,7 @@
 #include "symbol/signature.h"
 #include "wire/keepdir.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -116,6 +120,54 @@ static void add_names(struct loading *l)
     arena_done(&arena);
 }
 
+static size_t same_beginning(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n])
+        n++;
+    return n;
+}
+
+/* Of names that are equally near the one that begins as WORD does for longest, then by name. */
+static int by_beginning(const void *x, const void *y, void *word)
+{
+    const char *a = *(const char *const *)x, *b = *(const char *const *)y;
+    size_t n = same_beginning(a, word), m = same_beginning(b, word);
+    return n != m ? (n < m ? 1 : -1) : strcmp(a, b);
+}
+
+/* The name in the folder of a PATH that is not there which is much like it; NULL = none. Free it.
+ */
+static char *input_nearest(const char *path)
+{
+    enum { NAMES_MOST = 4000 };
+    const char *slash = strrchr(path, '/'), *word = slash ? slash + 1 : path;
+    autofree char *folder = slash ? mem_strndup(path, (size_t)(slash + 1 - path)) : mem_strdup(".");
+    autofree const char **names = mem_calloc(NAMES_MOST + 1, sizeof *names);
+    size_t n = 0;
+    DIR *d = opendir(folder);
+    for (const struct dirent *e; d && n < NAMES_MOST && (e = readdir(d));)
+        if (e->d_name[0] != '.')
+            names[n++] = mem_strdup(e->d_name);
+    if (d)
+        closedir(d);
+    qsort_r(names, n, sizeof *names, by_beginning, (char *)(uintptr_t)word);
+    const char *near = opt_nearest(word, names);
+    char *ret = near ? mem_printf("%.*s%s", (int)(word - path), path, near) : NULL;
+    while (n > 0)
+        free((char *)(uintptr_t)names[--n]);
+    return ret;
+}
+
+/* A slip of the finger in the name of a file is as common as one in an option. */
+static void input_suggest(struct loading *l)
+{
+    autofree char *near = path_kind(l->path) == PATH_NOTHING ? input_nearest(l->path) : NULL;
+    if (near)
+        err_set(&l->err, EXIT_ERROR, "cannot open '%s': there is no such file; did you mean '%s'?",
+                l->path, near);
+}
+
 static void input_read_file(struct loading *l)
 {
     autofree char *kept = NULL;
@@ -123,6 +175,8 @@ static void input_read_file(struct loading *l)
         l->rc = archive_find(l->path + 1, &kept, &l->err);
     if (l->rc == 0)
         l->rc = import_file(&l->im, kept ? kept : l->path, &l->want, &l->profile, &l->err);
+    if (l->rc != 0 && !kept && *l->path != '@' && strcmp(l->path, "-") != 0)
+        input_suggest(l);
     if (l->rc != 0)
         return;
     add_names(l);
@@ -235,6 +289,8 @@ static void input_read_profile(struct loading *l)
         read_folder(l);
     else
         input_read_file(l);
+    if (l->rc == 0)
+        standin_leave_out(l->profile);
 }
 
 /* --- modules without names --- */
@@ -262,11 +318,22 @@ static const char *reason_text(enum symbolize_reason reason)
     return "is gone";
 }
 
-/* Whether a copy of the file would help. */
-static bool wants_file(enum symbolize_reason reason)
+/* Whether a file with a build ID was recorded under PATH: then it was an ELF file. */
+static bool had_build_id(const struct profile *p, struct str_id path)
 {
-    return reason == SYMBOLIZE_GONE || reason == SYMBOLIZE_OTHER_BUILD ||
-           reason == SYMBOLIZE_NOT_ELF || reason == SYMBOLIZE_OTHER_KERNEL;
+    for (size_t i = 0; i < p->mappings.n; i++)
+        if (p->mappings.at[i].path.i == path.i && p->mappings.at[i].build_id.i)
+            return true;
+    return false;
+}
+
+/* Whether a copy of the file would help. */
+static bool wants_file(const struct profile *p, const struct symbolize_missing *m)
+{
+    if (m->reason == SYMBOLIZE_NOT_ELF)
+        return had_build_id(p, m->path);
+    return m->reason == SYMBOLIZE_GONE || m->reason == SYMBOLIZE_OTHER_BUILD ||
+           m->reason == SYMBOLIZE_OTHER_KERNEL;
 }
 
 static int by_frames(const void *a, const void *b)
@@ -290,19 +357,14 @@ static void print_missing(const struct profile *p, symbolize_missing_list *list)
                reason_text(m->reason));
     if (list->n > 1)
         buf_printf(&b, " (and %zu more %s)", list->n - 1, list->n == 2 ? "module" : "modules");
-    if (wants_file(m->reason))
+    if (wants_file(p, m))
         buf_str(&b, "; find the old file with --symbols DIR");
     command_say("%s", buf_cstr(&b));
 }
 
 /* --- what is selected --- */
 
-/* The words of a list with a NULL behind them. */
-struct words {
-    const char *at[OPT_LIST_MAX + 1];
-};
-
-static const char *const *words_of(struct words *w, const struct opt_list *list)
+const char *const *input_words(struct input_words *w, const struct opt_list *list)
 {
     memcpy(w->at, list->at, list->n * sizeof *list->at);
     w->at[list->n] = NULL;
@@ -312,20 +374,20 @@ static const char *const *words_of(struct words *w, const struct opt_list *list)
 int input_select_value(const struct input *in, const struct input_opts *o, struct value_ref value,
                        struct selection *ret, struct err *err)
 {
-    struct words threads, processes, where, scopes, focus, ignore, hide, modules, recursion;
+    struct input_words threads, processes, where, scopes, focus, ignore, hide, modules, recursion;
     struct selection_opts opts = {
         .time = o->time,
         .last = o->last,
-        .threads = words_of(&threads, &o->threads),
-        .processes = words_of(&processes, &o->processes),
-        .where = words_of(&where, &o->where),
-        .scopes = words_of(&scopes, &o->scopes),
-        .focus = words_of(&focus, &o->focus),
-        .ignore = words_of(&ignore, &o->ignore),
-        .hide = words_of(&hide, &o->hide),
+        .threads = input_words(&threads, &o->threads),
+        .processes = input_words(&processes, &o->processes),
+        .where = input_words(&where, &o->where),
+        .scopes = input_words(&scopes, &o->scopes),
+        .focus = input_words(&focus, &o->focus),
+        .ignore = input_words(&ignore, &o->ignore),
+        .hide = input_words(&hide, &o->hide),
         .merge_recursion = o->merge_recursion,
-        .collapse_modules = words_of(&modules, &o->collapse_modules),
-        .collapse_recursion = words_of(&recursion, &o->collapse_recursion),
+        .collapse_modules = input_words(&modules, &o->collapse_modules),
+        .collapse_recursion = input_words(&recursion, &o->collapse_recursion),
         .subtree = o->subtree,
     };
     return selection_build(ret, in->profile, value, &opts, err);
@@ -491,15 +553,15 @@ void input_tell_events(const struct input *in, const struct input_opts *opts)
 {
     const struct profile *p = in->profile;
     const struct stream *shown = profile_stream(p, in->selection.value.stream);
-    size_t n = 1;
+    bool more = false;
     if (event_is_chosen(in, opts, shown))
         return;
     for (int i = 0; i < (int)p->streams.n; i++) {
         const struct stream *s = profile_stream(p, i);
-        n += s != shown && !own_commands[stream_kind_of(p, s)].is_own;
+        more |= s != shown && !own_commands[stream_kind_of(p, s)].is_own;
     }
-    if (n > 1)
-        command_say("%zu events in the input; showing '%s' only (choose with --event)", n,
+    if (more)
+        command_say("showing the event '%s' of several; --event chooses another",
                     profile_str(p, shown->event).at);
 }
 

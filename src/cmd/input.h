@@ -56,10 +56,10 @@ struct input_opts {
         {.name = "signatures",                                                              \
          .kind = OPT_FLAG,                                                                  \
          .offset = offsetof(S, input.signatures),                                           \
-         .help = "C++ functions with their parameters; by itself where overloads are hot"}, \
+         .help = "C++ functions with their parameters (default: where overloads are hot)"}, \
     {                                                                                       \
         .name = "strict", .kind = OPT_FLAG, .offset = offsetof(S, input.strict),            \
-        .help = "fail on the first line or record that makes no sense"                      \
+        .help = "fail on the first malformed line or record"                                \
     }
 
 /* Rows of commands that can show a part of a profile; they mean the same in all. */
@@ -91,8 +91,8 @@ struct input_opts {
          .kind = OPT_LIST,                                                                         \
          .offset = offsetof(S, input.where),                                                       \
          .arg = "KEY=VALUE",                                                                       \
-         .help = "only what has this label; KEY=~PATTERN matches a regular expression; of "        \
-                 "several all must hold"},                                                         \
+         .help = "only what has this label; KEY=~PATTERN matches a regular expression; "           \
+                 "several must all hold"},                                                         \
         {.name = "scope",                                                                          \
          .kind = OPT_LIST,                                                                         \
          .offset = offsetof(S, input.scopes),                                                      \
@@ -114,7 +114,7 @@ struct input_opts {
          .kind = OPT_LIST,                                                                         \
          .offset = offsetof(S, input.hide),                                                        \
          .arg = "PATTERN",                                                                         \
-         .help = "leave functions that match out of the stacks; what they took goes to their "     \
+         .help = "leave functions that match out of the stacks; their values go to their "         \
                  "callers; may be repeated"},                                                      \
         {.name = "collapse-module",                                                                \
          .kind = OPT_LIST,                                                                         \
@@ -131,8 +131,8 @@ struct input_opts {
          .kind = OPT_TEXT,                                                                         \
          .offset = offsetof(S, input.subtree),                                                     \
          .arg = "PATH",                                                                            \
-         .help = "only what is called from this call path, root first: 'main;parse'; a "           \
-                 "backslash keeps a ';' or a backslash of a name"},                                \
+         .help = "only what is called from this call path, root first: 'main;parse'; "             \
+                 "write \\; and \\\\ where a name has these characters"},                          \
     {                                                                                              \
         .name = "merge-recursion", .kind = OPT_FLAG, .offset = offsetof(S, input.merge_recursion), \
         .help = "show a function that calls itself directly once"                                  \
@@ -170,6 +170,12 @@ int input_load_all(struct input *ins, char **paths, size_t n, const struct input
 /* Select of IN what OPTS ask for, besides what was selected when it was loaded. */
 int input_select(const struct input *in, const struct input_opts *opts, struct selection *ret,
                  struct err *err);
+
+/* The words of LIST with a NULL behind them, in W. */
+struct input_words {
+    const char *at[OPT_LIST_MAX + 1];
+};
+const char *const *input_words(struct input_words *w, const struct opt_list *list);
 
 /* The same of a column that is known. */
 int input_select_value(const struct input *in, const struct input_opts *opts,

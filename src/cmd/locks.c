@@ -18,7 +18,7 @@ static const struct opt locks_table[] = {
     {.name = "strict",
      .kind = OPT_FLAG,
      .offset = offsetof(struct cmd_locks_opts, input.strict),
-     .help = "fail on the first line or record that makes no sense"},
+     .help = "fail on the first malformed line or record"},
     PUBLIC_OPTS(struct cmd_locks_opts),
     OPT_END,
 };
@@ -27,14 +27,11 @@ static void print_lockstory(FILE *out, const struct cmd_locks_opts *o,
                             const struct lockstory_view *v)
 {
     const char *format = output_format(&o->output);
+    struct document_paper paper = output_paper(&o->output);
     if (strcmp(format, "json") == 0)
         lockstory_print_json(out, v);
-    else if (strcmp(format, "md") == 0)
-        lockstory_print_markdown(out, v);
-    else if (strcmp(format, "html") == 0)
-        lockstory_print_html(out, v);
     else
-        lockstory_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
+        lockstory_print(out, v, &paper);
 }
 
 static int write_locks(const struct cmd_locks_opts *o, const struct input *in, const char *subject,

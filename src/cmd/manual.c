@@ -19,10 +19,10 @@ static const struct {
     const char *means;
 } exit_codes[] = {
     {EXIT_OK, "all went well"},
-    {EXIT_ERROR, "wrong usage, or a file could not be opened or written"},
+    {EXIT_ERROR, "wrong usage, a name that the profile does not have, or a file error"},
     {EXIT_FAILS, "a check failed, or --strict met a flaw in the input"},
     {EXIT_INCONCLUSIVE, "not enough data for a verdict"},
-    {EXIT_INPUT, "the input is not a profile, is damaged, or has no samples in it"},
+    {EXIT_INPUT, "the input is not a profile, is damaged, or lacks the data asked for"},
     {EXIT_OWN, "'record' itself failed; else its exit code is that of the command"},
     {EXIT_CANNOT_RUN, "the command to record cannot be run"},
     {EXIT_NOT_FOUND, "the command to record was not found"},
@@ -34,7 +34,8 @@ enum { N_EXIT_CODES = sizeof exit_codes / sizeof exit_codes[0], HELP_WIDTH = 80,
 
 /* --- text for the terminal --- */
 
-/* Print TEXT wrapped at HELP_WIDTH; lines after the first start at column INDENT. */
+/* Print TEXT wrapped at HELP_WIDTH; lines after the first start at column INDENT. A line that
+ * begins with a blank stays as it is. */
 static void wrap(FILE *out, const char *text, int indent, int column)
 {
     while (*text) {
@@ -44,7 +45,7 @@ static void wrap(FILE *out, const char *text, int indent, int column)
             text++;
             continue;
         }
-        int n = (int)strcspn(text, " \n");
+        int n = (int)strcspn(text, column == indent && *text == ' ' ? "\n" : " \n");
         if (column > indent && column + 1 + n > HELP_WIDTH) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
@@ -60,14 +61,14 @@ static void wrap(FILE *out, const char *text, int indent, int column)
     putc('\n', out);
 }
 
-/* "-o, --output FILE" */
+/* "-o, --output FILE", "--heap[=sampled]" */
 static void option_head(struct buf *b, const struct opt *o)
 {
     if (o->letter)
         buf_printf(b, "-%c, ", o->letter);
     buf_printf(b, "--%s", o->name);
     if (o->arg)
-        buf_printf(b, " %s", o->arg);
+        buf_printf(b, o->kind == OPT_OPTIONAL ? "[=%s]" : " %s", o->arg);
 }
 
 /* Whether HELP names every word of CHOICES. */
@@ -116,7 +117,8 @@ static void print_indented(FILE *out, const char *text)
 void manual_command(FILE *out, const struct command *c)
 {
     fprintf(out, "kelvin %s - %s\n\n", c->name, c->summary);
-    fprintf(out, "Usage: kelvin %s [OPTION...] %s\n\n", c->name, c->operands);
+    fprintf(out, "Usage: kelvin %s [OPTION...]%s%s\n\n", c->name, *c->operands ? " " : "",
+            c->operands);
     wrap(out, c->about, 0, 0);
     fprintf(out, "\nOptions:\n");
     for (const struct opt *o = c->opts; o->name; o++)
@@ -144,13 +146,14 @@ void manual_overview(FILE *out)
 
 void manual_formats(FILE *out)
 {
-    fprintf(out, "Read (recognised by content, gzip, zstd, xz, bzip2 and UTF-16 undone; '-' is "
-                 "standard input):\n");
+    fprintf(out,
+            "Read (recognised by content; may be UTF-16 or packed with gzip, zstd, xz or bzip2; "
+            "'-' is\nstandard input):\n");
     for (int i = 0; import_sources[i]; i++)
-        fprintf(out, "  %-12s %s\n", import_sources[i]->name, import_sources[i]->title);
+        fprintf(out, "  %-13s %s\n", import_sources[i]->name, import_sources[i]->title);
     fprintf(out, "\nWritten by 'kelvin convert --to FORMAT':\n");
     for (int i = 0; export_formats[i]; i++)
-        fprintf(out, "  %-12s %s (%s)\n", export_formats[i]->name, export_formats[i]->title,
+        fprintf(out, "  %-13s %s (%s)\n", export_formats[i]->name, export_formats[i]->title,
                 export_formats[i]->suffix);
 }
 

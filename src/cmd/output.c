@@ -47,3 +47,13 @@ bool output_in_colour(const struct output_opts *o)
         return strcmp(o->colour, "always") == 0;
     return output_to_terminal(o) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
+
+struct document_paper output_paper(const struct output_opts *o)
+{
+    const char *format = output_format(o);
+    if (strcmp(format, "md") == 0)
+        return (struct document_paper){.form = DOCUMENT_AS_MARKDOWN};
+    if (strcmp(format, "html") == 0)
+        return (struct document_paper){.form = DOCUMENT_AS_HTML};
+    return (struct document_paper){DOCUMENT_AS_TEXT, output_width(o), output_in_colour(o)};
+}

@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "base/opt.h"
+#include "view/document.h"
 
 struct output_opts {
     const char *path;   /* "-" = standard output */
@@ -53,3 +54,6 @@ const char *output_format(const struct output_opts *o);
 int output_width(const struct output_opts *o);
 bool output_to_terminal(const struct output_opts *o); /* a person reads it as it comes */
 bool output_in_colour(const struct output_opts *o);
+
+/* For documents: as markdown and HTML where that is the format, else as text. */
+struct document_paper output_paper(const struct output_opts *o);

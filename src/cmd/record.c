@@ -70,7 +70,7 @@ static const struct opt record_table[] = {
     {0, "allow-partial", OPT_FLAG, AT(allow_partial), NULL,
      "publish anyway, with the label 'partial'"},
     {0, "rotate", OPT_TEXT, OWN(rotate), "TIME",
-     "begin a new file so often (60s, 10m, 1h): FILE.0001.kelvin, FILE.0002.kelvin..., or in a "
+     "begin a new file every TIME (60s, 10m, 1h): FILE.0001.kelvin, FILE.0002.kelvin..., or in a "
      "folder"},
     {0, "keep", OPT_TEXT, OWN(keep), "TIME",
      "with --rotate and a folder: remove recordings that are older than this (24h, 7d)"},
@@ -149,7 +149,9 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "record: --view shows one file: it cannot be combined with "
                        "--rotate");
     if (o->heap && o->rotate_s > 0)
-        return err_set(err, EXIT_OWN, "record: --heap and --rotate cannot be combined");
+        return err_set(err, EXIT_OWN,
+                       "record: --heap and --rotate cannot be combined, as one file has what was "
+                       "held at the peak and at the end: leave out --rotate");
     if (o->waits && o->machine && o->rotate_s > 0)
         return err_set(
             err, EXIT_OWN,
@@ -332,27 +334,29 @@ const struct command command_record = {
         "Ctrl-C.\n\n"
         "With -a the whole machine is recorded: all processes, those that start meanwhile, the "
         "kernel and interrupts. Processes get the labels command, user, cgroup and container, "
-        "which 'report --by', 'flame --by' and --where understand. Idle time gives no samples; how "
-        "busy the CPUs were is in the report. This needs root, or kernel.perf_event_paranoid at "
+        "which 'report --by', 'flame --by' and --where understand. Idle time gives no samples; the "
+        "report says how busy the CPUs were. This needs root, or kernel.perf_event_paranoid at "
         "most 0 (other users' programs then have names only if they start meanwhile).\n\n"
         "As root (CAP_BPF and CAP_PERFMON) the clocks that take samples are those of the CPUs, so "
         "that the shortest process has its share; samples of other programs are dropped in the "
-        "kernel. Without these rights each thread has a clock of its own, which first sees what "
-        "runs for a millisecond: reports then say which share of the CPU time was sampled.\n\n"
+        "kernel. Without these rights each thread has a clock of its own, which misses "
+        "whatever runs for less than a millisecond: reports then say which share of the CPU time "
+        "was sampled.\n\n"
         "The recording grows beside its target as FILE.part, every second; if kelvin is killed, "
         "that opens like any recording. At the end functions get their names and FILE.part becomes "
         "FILE; a recording that it replaces stays as FILE.old. With --min-samples or --strict a "
         "recording that is not good enough leaves FILE as it was and exits with 3.\n\n"
         "With --heap a library that is preloaded also records every allocation with its call "
         "stack: 'kelvin heap' shows peak, growth and leaks, and report, flame, fold and diff take "
-        "--value allocations, allocated, frees, freed, leaked, leaked_blocks, peak or temporary. "
+        "--value allocations, allocated, frees, freed, leaked, leaked_blocks, peak or temporary, "
+        "and with --locks under_lock: blocks allocated while a lock was held. "
         "Static and "
         "setuid programs cannot be recorded that way. With --heap=sampled -p PID probes of the "
         "kernel stop the running process whenever it allocates or frees, which needs root and "
         "costs a few microseconds each time; blocks that it had before are not known.\n\n"
         "With --waits every context switch is recorded, too: 'kelvin report --waits' shows how "
         "long "
-        "each thread ran, was blocked and by what, or could run and had no CPU; report, flame and "
+        "each thread ran, was blocked and by what, or could run but had no CPU; report, flame and "
         "fold take --value blocked, runnable or wall. Root also sees who woke each thread, with "
         "the waker's call stack (--value woken). Above 5,000 switches per second stacks are taken "
         "of a random part of the waits, and the others share them; number and duration of waits "

@@ -1,5 +1,5 @@
 /*
- * record.h - what `kelvin record` tells people.
+ * record.h - what `kelvin record` prints.
  */
 #pragma once
 #include "suite/record.h"

@@ -1,5 +1,5 @@
 /*
- * record_report.c - what `kelvin record` tells people.
+ * record_report.c - what `kelvin record` prints.
  */
 #include "analysis/quality.h"
 #include "base/program.h"
@@ -33,10 +33,11 @@ void record_say_listening(const struct listen *listen)
 
 void record_status(const struct recorder *r)
 {
+    record_status_clear();
     record_say_idle(r);
     char n[2][UNITS_MAX];
     double seconds = (double)(r->last_flush_ns - r->start_ns) / 1e9;
-    fprintf(stderr, "\r\033[Kkelvin: %.1f s, %s samples, %s lost ", seconds,
+    fprintf(stderr, "kelvin: %.1f s, %s samples, %s lost ", seconds,
             units_count(n[0], r->events[0].samples), units_count(n[1], r->facts->lost));
 }
 
@@ -128,7 +129,8 @@ static void print_rate(const struct record_facts *f, double asked_hz)
     double asked = asked_hz > f->rate_hz ? asked_hz : f->rate_hz;
     fprintf(stderr, "%.10g%s asked for", asked, achieved ? "" : " per second");
     if (asked > f->rate_hz)
-        fprintf(stderr, ", at most %.10g possible here", f->rate_hz);
+        fprintf(stderr, ", %s %.10g possible here", /* ticks meet a program by chance */
+                achieved && f->rate_achieved_hz > f->rate_hz ? "about" : "at most", f->rate_hz);
     if (achieved)
         putc(')', stderr);
 }
@@ -177,6 +179,8 @@ static void print_top(const struct record_facts *f)
         utf8_print(stderr, f->top[i].name);
         putc('\n', stderr);
     }
+    if (f->agent_share >= 0.01)
+        fprintf(stderr, "  %6.2f%%  (kelvin's own recording of the heap)\n", 100 * f->agent_share);
 }
 
 /* What the engine has to say; it may quote names of programs and files. */
@@ -192,16 +196,14 @@ static void print_note(const struct record_facts *f)
 static void print_sampled(const struct record_facts *f)
 {
     double share = quality_sampled(f->sampled_ns, f->seen_ns, f->samples);
-    if (share == 1)
-        return;
-    fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s\n", 100 * share,
-            (double)f->seen_ns / 1e9,
-            f->lost > f->samples / 50 ? "samples were lost: lower the rate with -F"
-            : f->rate_is_most
-                ? "short-lived processes and threads, or kernel code with interrupts off, get too "
-                  "few samples, and this is the highest rate possible here"
-                : "short-lived processes and threads, or kernel code with interrupts off, get too "
-                  "few samples: raise the rate with -F");
+    if (f->lost > f->samples / 50)
+        fprintf(stderr, "  %.0f%% of the samples were lost: lower the rate with -F\n",
+                record_percent(f->lost, f->samples + f->lost));
+    else if (share < 1)
+        fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s may have too few samples%s\n",
+                100 * share, (double)f->seen_ns / 1e9, f->missed,
+                f->rate_is_most ? ", and the rate is about the highest possible here"
+                                : ": raise the rate with -F");
 }
 
 /* Beside others on its CPU a program stops before the tick that would have sampled it. */
@@ -237,6 +239,7 @@ static void print_quality(const struct record_facts *f)
 /* No sample where at least this many were due: what ran was there, but each part of it too short.
  */
 enum { SAMPLES_DUE = 5 };
+enum { SHORT_S = 2 }; /* what ends before has hardly waited */
 
 static void print_none(const struct record_facts *f)
 {
@@ -245,10 +248,14 @@ static void print_none(const struct record_facts *f)
         fprintf(stderr,
                 "  no samples of %.2f s CPU time: processes and threads that live for less than a "
                 "period are hardly seen; %s\n",
-                used_s, f->rate_is_most ? "this is the highest rate possible here" : "raise -F");
+                used_s,
+                f->rate_is_most ? "the rate is about the highest possible here" : "raise -F");
     else
-        fprintf(stderr, "  no samples: %s used hardly any CPU time; run longer%s\n",
-                f->machine ? "what was recorded" : "the program", or_raise_rate(f));
+        fprintf(stderr, "  no samples: %s used hardly any CPU time; %s\n",
+                f->machine ? "what was recorded" : "the program",
+                f->has_waits || f->machine || f->wall_s < SHORT_S
+                    ? "record for longer"
+                    : "'kelvin record --waits' shows what it waits for");
 }
 
 /* Few samples are kept: a short program has no more. But nobody must take them for a result. */
@@ -329,6 +336,13 @@ static void print_probes(const struct heap_facts *h)
 {
     char n[3][UNITS_MAX];
     double cost_ns = (double)h->stops * h->stop_ns;
+    if (!h->stops) {
+        fprintf(stderr,
+                "  no probe was hit in %.1f s: the process called neither malloc nor free, nor "
+                "another allocator that kelvin knows\n",
+                h->probed_s);
+        return;
+    }
     fprintf(stderr,
             "  only blocks allocated since kelvin attached are counted\n"
             "  probes stopped the process %s times, %s each: %s in %.1f s\n",
@@ -342,25 +356,68 @@ static void print_probes(const struct heap_facts *h)
             h->probed_s);
 }
 
+/*
+ * Bytes, not blocks: samples are drawn by bytes, and a few of them say little about numbers. No
+ * sample is not nothing: 95 of 100 recordings would have had one of three times the mean.
+ */
+static void print_heap_estimates(const struct heap_facts *h)
+{
+    char n[UNITS_MAX], size[4][UNITS_MAX];
+    units_scaled(size[3], 3 * (double)h->sample_bytes, SCALED_BYTES);
+    if (!h->samples) {
+        fprintf(stderr, "  heap: no sample, so at most about %s was allocated (95%%)\n", size[3]);
+        return;
+    }
+    fprintf(stderr, "  heap: about %s allocated (%s sample%s); peak about %s, %s",
+            units_scaled(size[0], (double)h->allocated, SCALED_BYTES),
+            units_count(n, (uint64_t)h->samples), h->samples == 1 ? "" : "s",
+            units_scaled(size[1], (double)h->peak, SCALED_BYTES),
+            h->probed ? "still held" : "never freed");
+    if (h->leaked)
+        fprintf(stderr, " about %s\n", units_scaled(size[2], (double)h->leaked, SCALED_BYTES));
+    else
+        fprintf(stderr, ": no sample (at most about %s, 95%%)\n", size[3]);
+}
+
+/* Whose allocations these are, and whose are missing. */
+static void print_heap_coverage(const struct heap_facts *h)
+{
+    char n[UNITS_MAX];
+    if (!h->programs)
+        fputs("  heap: nothing came from the command: its environment was cleared, its loader "
+              "ignores LD_PRELOAD, or it exited before the library was loaded\n",
+              stderr);
+    if (*h->own_malloc)
+        fprintf(stderr,
+                "  heap: not recorded: %s, with a malloc of its own that kelvin cannot see\n",
+                h->own_malloc);
+    if (h->programs && *h->unseen)
+        fprintf(stderr,
+                "  heap: not recorded: %s, as kelvin's library did not get into it: the program is "
+                "static, setuid, 32-bit or linked to musl, its environment was cleared, or its "
+                "address space is limited\n",
+                h->unseen);
+    if (h->processes > 1)
+        fprintf(stderr, "  heap: sums over %s processes\n", units_count(n, h->processes));
+    if (h->running)
+        fprintf(stderr, "  heap: %s process%s still running; later allocations are not recorded\n",
+                units_count(n, h->running), h->running == 1 ? " was" : "es were");
+}
+
 static void print_heap(const struct heap_facts *h)
 {
     char n[UNITS_MAX], size[3][UNITS_MAX];
-    fprintf(stderr, "  heap: %s%s allocations, %s; peak %s, %s %s\n", h->samples ? "about " : "",
-            units_count(n, (uint64_t)h->allocations),
-            units_scaled(size[0], (double)h->allocated, SCALED_BYTES),
-            units_scaled(size[1], (double)h->peak, SCALED_BYTES),
-            h->probed ? "still held" : "never freed",
-            units_scaled(size[2], (double)h->leaked, SCALED_BYTES));
+    if (h->sample_bytes)
+        print_heap_estimates(h);
+    else if (h->allocations || (h->programs && !*h->own_malloc))
+        fprintf(stderr, "  heap: %s allocations, %s; peak %s, never freed %s\n",
+                units_count(n, (uint64_t)h->allocations),
+                units_scaled(size[0], (double)h->allocated, SCALED_BYTES),
+                units_scaled(size[1], (double)h->peak, SCALED_BYTES),
+                units_scaled(size[2], (double)h->leaked, SCALED_BYTES));
     if (h->probed)
         print_probes(h);
-    if (!h->programs)
-        fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
-              "LD_PRELOAD\n",
-              stderr);
-    else if (!h->allocations)
-        fputs("  no allocation was seen: the command makes none (or too few to be sampled), or it "
-              "has a malloc of its own\n",
-              stderr);
+    print_heap_coverage(h);
     if (h->waits && h->waits < RINGS_DAMAGED)
         fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
                 units_count(n, h->waits));
@@ -391,17 +448,17 @@ static void print_heap(const struct heap_facts *h)
                 (unsigned long long)(h->lost - h->no_room));
 }
 
-static void print_waits(const struct record_facts *f, const struct record_opts *o)
+static void print_waits(const struct record_facts *f, const struct record_opts *o, const char *out)
 {
     char n[3][UNITS_MAX];
     fprintf(stderr, "  waits: %s, %s records lost", units_count(n[0], f->waits.waits),
             units_count(n[1], f->waits.lost));
-    print_command("; see: ", (const char *[]){"kelvin", "report", o->output, "--waits"}, 4);
+    print_command("; see: ", (const char *[]){"kelvin", "report", out, "--waits"}, 4);
     putc('\n', stderr);
     if (f->waits.unknown_ends)
         fprintf(stderr, "  %s waits have an unknown end\n",
                 units_count(n[2], f->waits.unknown_ends));
-    if (f->waits.summed)
+    if (f->waits.summed && 100 * f->waits.summed >= f->waits.waits) /* fewer are worth no word */
         fprintf(stderr,
                 "  switches came too fast for a stack each: %s waits are counted and timed, and "
                 "share the stacks of the others\n",
@@ -419,9 +476,16 @@ static void print_waits(const struct record_facts *f, const struct record_opts *
 static void print_locks(const struct locks_facts *l)
 {
     char n[2][UNITS_MAX], time[UNITS_MAX];
-    fprintf(stderr, "  locks: %s wait%s for %s lock%s, %s in total\n", units_count(n[0], l->waits),
-            l->waits == 1 ? "" : "s", units_count(n[1], l->locks), l->locks == 1 ? "" : "s",
-            units_scaled(time, (double)l->wait_ns, SCALED_NS));
+    uint64_t waits = l->waits - l->signal_waits, locks = l->locks - l->signals;
+    fprintf(stderr, "  locks: %s wait%s for %s lock%s, %s in total\n", units_count(n[0], waits),
+            waits == 1 ? "" : "s", units_count(n[1], locks), locks == 1 ? "" : "s",
+            units_scaled(time, (double)(l->wait_ns - l->signal_ns), SCALED_NS));
+    if (l->signal_waits)
+        fprintf(
+            stderr,
+            "  conditions, semaphores, barriers: %s wait%s, %s in total, which may be idleness\n",
+            units_count(n[0], l->signal_waits), l->signal_waits == 1 ? "" : "s",
+            units_scaled(time, (double)l->signal_ns, SCALED_NS));
     if (!l->programs)
         fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
               "LD_PRELOAD\n",
@@ -513,6 +577,9 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         print_machine(f);
     print_others(f);
     print_top(f);
+    autofree char *first = o->rotate_s > 0 && !o->folder /* the one to look at */
+                               ? mem_printf("%.*s.0001.kelvin", stem, out)
+                               : mem_strdup(out);
     if (f->samples)
         print_quality(f);
     else
@@ -520,12 +587,12 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     print_few(f, command ? command[0] : NULL);
     print_interpreter(command);
     if (f->has_waits)
-        print_waits(f, o);
+        print_waits(f, o, first);
     if (f->has_heap)
         print_heap(&f->heap);
     if (f->has_locks)
         print_locks(&f->locks);
-    print_scopes(&f->scopes, out, o->functions != NULL);
+    print_scopes(&f->scopes, first, o->functions != NULL);
     if (o->otlp)
         print_sent(&f->sent, o->otlp);
     if (o->pack_source && !o->rotate_s)

@@ -1,5 +1,5 @@
 /*
- * report.c - what a profile tells, in words and tables.
+ * report.c - what a profile says, in words and tables.
  */
 #include "view/report.h"
 #include "analysis/diff.h"
@@ -118,21 +118,24 @@ static void end_advice(struct report *r)
 {
     static const struct {
         const char *id, *end;
+        const char *special; /* behind advice that is not the rule's; NULL = nothing */
     } ends[] = {
-        {"waiting", "Use 'kelvin record --waits', then 'kelvin report --waits'."},
-        {"few-samples", "'kelvin record --rate' sets it."},
-        {"lost-samples", "'kelvin record --rate' sets it."},
-        {"unfinished-stacks", "'kelvin record --stack-size' sets the most."},
-        {"bursts", "'kelvin record --rate' sets it."},
-        {"hot", "--callers FUNCTION prints it."},
-        {"flat-profile", "--by module prints it."},
+        {"waiting", "Use 'kelvin record --waits', then 'kelvin report --waits'.",
+         "'kelvin report --waits' prints it."},
+        {"few-samples", "'kelvin record --rate' sets it.", NULL},
+        {"lost-samples", "'kelvin record --rate' sets it.", NULL},
+        {"bursts", "'kelvin record --rate' sets it.", NULL},
+        {"hot", "--callers FUNCTION lists them.", NULL},
+        {"flat-profile", "--by module prints it.", NULL},
     };
     for (size_t i = 0; i < r->insights.at.n; i++) {
         struct insight *in = &r->insights.at.at[i];
+        bool usual = strcmp(in->advice, in->rule->advice) == 0;
         for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
-            if (strcmp(in->rule->id, ends[k].id) != 0)
+            const char *end = usual ? ends[k].end : ends[k].special;
+            if (!end || strcmp(in->rule->id, ends[k].id) != 0)
                 continue;
-            char *whole = mem_printf("%s %s", in->advice, ends[k].end);
+            char *whole = mem_printf("%s %s", in->advice, end);
             free(in->advice);
             in->advice = whole;
         }
@@ -213,17 +216,35 @@ static void report_print_waits(FILE *out, const struct cmd_report_opts *o,
                                const struct waitsum_view *v)
 {
     const char *format = output_format(&o->output);
+    struct document_paper paper = output_paper(&o->output);
     if (strcmp(format, "json") == 0)
         waitsum_print_json(out, v);
-    else if (strcmp(format, "md") == 0)
-        waitsum_print_markdown(out, v);
-    else if (strcmp(format, "html") == 0)
-        waitsum_print_html(out, v);
     else
-        waitsum_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
+        waitsum_print(out, v, &paper);
 }
 
-/* The waits that are asked for, and all states of their threads. */
+/*
+ * The states of the threads that are asked for. None, and no error, where single stacks or rows
+ * are: states know nothing of these.
+ */
+static int select_states(const struct input *in, const struct input_opts *asked, int stream,
+                         struct selection *ret, bool *ret_has, struct err *err)
+{
+    struct input_opts of_threads = {.event = NULL};
+    of_threads.time = asked->time;
+    of_threads.last = asked->last;
+    of_threads.threads = asked->threads;
+    of_threads.processes = asked->processes;
+    of_threads.where = asked->where;
+    *ret_has = !asked->scopes.n && !asked->focus.n && !asked->ignore.n && !asked->subtree;
+    if (!*ret_has)
+        return 0;
+    int rc = input_select_value(in, &of_threads, (struct value_ref){stream, 0}, ret, err);
+    *ret_has = rc == 0;
+    return asked->where.n ? 0 : rc; /* of rows of waits, and not of their processes */
+}
+
+/* The waits that are asked for, and the states of their threads. */
 static int write_waits(const struct cmd_report_opts *o, const struct input *in, const char *subject,
                        struct err *err)
 {
@@ -231,24 +252,23 @@ static int write_waits(const struct cmd_report_opts *o, const struct input *in, 
     struct selection states;
     struct publish file;
     struct waitstream streams;
-    struct parallel parallel;
+    struct parallel parallel = {0};
     struct waitsum_view v = {&sum, subject, (size_t)o->top, &parallel};
-    struct input_opts of_threads = {.event = NULL};
-    of_threads.threads = o->input.threads;
-    of_threads.processes = o->input.processes;
+    bool has_states;
     if (!waitstream_find(in->profile, &streams))
         return err_set(err, EXIT_INPUT, "%s", o->input.no_event);
-    if (input_select_value(in, &of_threads, (struct value_ref){streams.states, 0}, &states, err) !=
-        0)
+    if (select_states(in, &o->input, streams.states, &states, &has_states, err) != 0)
         return -1;
-    int rc = waitsum_build(&sum, &in->selection, &states, err);
-    parallel_build(&parallel, in->profile, &in->selection);
+    int rc = waitsum_build(&sum, &in->selection, has_states ? &states : NULL, err);
+    if (has_states)
+        parallel_build(&parallel, &states, &in->selection);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         report_print_waits(file.out, o, &v);
         rc = publish_commit(&file, err);
     }
     waitsum_done(&sum);
-    selection_done(&states);
+    if (has_states)
+        selection_done(&states);
     return rc;
 }
 

@@ -28,7 +28,8 @@ static const struct opt run_table[] = {
     {0, "skip-build", OPT_FLAG, AT(skip_build), NULL, "use what was built before"},
     {0, "against", OPT_TEXT, AT(against), "NAME",
      "compare with the baseline NAME; a regression exits with 3"},
-    {0, "save", OPT_TEXT, AT(save), "NAME", "keep this run as the baseline NAME, if all is well"},
+    {0, "save", OPT_TEXT, AT(save), "NAME",
+     "keep this run as the baseline NAME, if it is ok or inconclusive"},
     {0, "force", OPT_FLAG, AT(force), NULL, "compare with a baseline of another machine anyway"},
     {0, "explain", OPT_FLAG, AT(explain), NULL,
      "run nothing: print every value and where it comes from"},
@@ -173,8 +174,12 @@ static int run_from_conf(struct run *r, const struct cmd_run_opts *o,
         return EXIT_OK;
     }
     r->opts.stop_fd = watch_signals();
-    if (run_suite(r, names->operands, (size_t)names->n_operands, &err) != 0)
-        return run_fail(r, o, &err);
+    if (run_suite(r, names->operands, (size_t)names->n_operands, &err) != 0) {
+        int rc = run_fail(r, o, &err);
+        if (rc != EXIT_STOPPED)
+            run_ended_early(r, err.text);
+        return rc;
+    }
     tell_result(r, o);
     annotate(r, o, NULL);
     return judge_code(suite_outcome(&r->suite));
@@ -216,7 +221,7 @@ const struct command command_run = {
         "Values come from the suite file. The environment (KELVIN_BUILD_COMMAND, "
         "KELVIN_WORKLOAD_SMALL_RUNS) overrides it, and --set overrides both. --explain prints each "
         "value and where it comes from.\n\n"
-        "Exit code 0: all is well; 1: a workload or the run failed; 3: a regression, a failed rule "
+        "Exit code 0: passed; 1: a workload or the run failed; 3: a regression, a failed rule "
         "or memory errors; 4: a rule or a change is inconclusive, or the run is incomplete; 130: "
         "Ctrl-C.",
     .examples = "kelvin run                                 # all of it\n"

@@ -32,7 +32,7 @@ static const struct opt scopes_table[] = {
     {.name = "strict",
      .kind = OPT_FLAG,
      .offset = offsetof(struct cmd_scopes_opts, input.strict),
-     .help = "fail on the first line or record that makes no sense"},
+     .help = "fail on the first malformed line or record"},
     PUBLIC_OPTS(struct cmd_scopes_opts),
     OPT_END,
 };
@@ -40,16 +40,13 @@ static const struct opt scopes_table[] = {
 static void print_scopes(FILE *out, const struct cmd_scopes_opts *o, const struct scopetree_view *v)
 {
     const char *format = output_format(&o->output);
+    struct document_paper paper = output_paper(&o->output);
     if (strcmp(format, "json") == 0)
         scopetree_print_json(out, v);
     else if (strcmp(format, "csv") == 0)
         scopetree_print_csv(out, v);
-    else if (strcmp(format, "md") == 0)
-        scopetree_print_markdown(out, v);
-    else if (strcmp(format, "html") == 0)
-        scopetree_print_html(out, v);
     else
-        scopetree_print_text(out, v, output_width(&o->output), output_in_colour(&o->output));
+        scopetree_print(out, v, &paper);
 }
 
 /* --- a recording of any length in little memory --- */
@@ -194,11 +191,11 @@ const struct command command_scopes = {
         "\n"
         "Times are wall time: a scope that waits takes time as well. Percentiles are good to 1%; "
         "one that needs more spans than there are is left out of the tables. JSON has the 95% "
-        "intervals of the percentiles, which allow for spans in a row being alike and for lost "
-        "ones (high is null where there are too few spans to bound it), and how far the "
+        "intervals of the percentiles, widened for correlation between consecutive spans and "
+        "for lost ones (high is null where there are too few spans to bound it), and how far the "
         "processor's counter was from the clock at most.\n"
         "\n"
-        "'kelvin record' takes scopes along whenever the program has some. Report, flame, fold "
+        "'kelvin record' records scopes whenever the program has some. Report, flame, fold "
         "and annotate show the CPU samples inside a scope with --scope NAME.",
     .examples = "kelvin scopes app.kelvin                    # in the terminal\n"
                 "kelvin scopes app.kelvin --by index         # a row for each layer\n"

@@ -50,6 +50,8 @@ static int simd_read_profile(struct simd_job *job, const struct input *in, struc
     job->view.selected = in->selection.words;
     for (size_t i = 0; i < job->code.notes.n; i++)
         command_say("%s", job->code.notes.at[i]);
+    if (!in->selection.total)
+        return err_set(err, EXIT_INPUT, "there are no samples, so no code is hot");
     if (!job->code.has_addresses)
         return err_set(err, EXIT_INPUT,
                        "the profile has no addresses, so its code cannot be found: record with "
@@ -145,7 +147,8 @@ const struct command command_simd = {
              "what the code uses with what this CPU has.\n\n"
              "With a profile only functions that ran are listed, by the time spent in them, and "
              "loops that are hot and compute one number at a time are named: those are the "
-             "candidates for vectorising. A function is classified by its hot blocks.\n\n"
+             "candidates for vectorising. A function is classified by its hot blocks, those with "
+             "a tenth or more of its samples, each weighted by its samples.\n\n"
              "x86-64 and AArch64 (NEON, SVE). On AArch64 hot blocks are not separated from the "
              "rest of a function.",
     .examples = "kelvin simd ./app                        # what did the compiler emit?\n"

@@ -1,5 +1,5 @@
 /*
- * story.h - what commands that tell one story of one recording have in common: heap, locks, scopes.
+ * story.h - what commands that show one aspect of a recording have in common: heap, locks, scopes.
  */
 #pragma once
 #include "cmd/command.h"

@@ -117,10 +117,13 @@ static char *top_head(const struct top *t)
                                        : mem_printf("machine, %zu CPUs", s->n_cpus);
     autofree char *busy = t->opts->pid ? mem_printf("%.2f CPUs used", s->cpus)
                                        : mem_printf("%.0f%% busy", 100 * (1 - s->idle));
+    char n[UNITS_MAX];
+    autofree char *lost =
+        s->lost ? mem_printf(", %s lost so far", units_count(n, s->lost)) : mem_strdup("");
     return mem_printf("%s: %s, %lld sample%s in %.0f s%s%s%s", what, busy,
                       (long long)s->selection.n_samples, s->selection.n_samples == 1 ? "" : "s",
-                      s->seconds, s->lost ? ", some were lost" : "",
-                      s->kernel_hidden ? ", kernel hidden" : "", t->paused ? " [paused]" : "");
+                      s->seconds, lost, s->kernel_hidden ? ", kernel hidden" : "",
+                      t->paused ? " [paused]" : "");
 }
 
 static void draw(struct top *t)
@@ -393,7 +396,7 @@ const struct command command_top = {
         "kernel.perf_event_paranoid at most 0.\n\n"
         "Keys: f functions, t threads, o processes; s sorts by self or total time; up and down (or "
         "k and j) mark a function and Enter shows who calls it; / filters by a part of the name; "
-        "space pauses; w saves what is seen as top.kelvin, or top-2.kelvin and so on; q or Ctrl-C "
+        "space pauses; w saves what is shown as top.kelvin, or top-2.kelvin and so on; q or Ctrl-C "
         "quits.\n\n"
         "CPU samples do not show waiting: 'kelvin record --waits' does.",
     .examples = "kelvin top                          # the whole machine\n"

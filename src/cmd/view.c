@@ -1,6 +1,7 @@
 /*
  * view.c - a profile in a browser.
  */
+#include "analysis/diff.h"
 #include "base/program.h"
 #include "base/publish.h"
 #include "base/signals.h"
@@ -51,7 +52,7 @@ static const char view_head[] =
 
 enum { TOKEN_BYTES = 16 };
 
-/* Whoever does not know the address sees nothing, other users of this machine included. */
+/* People who do not know the address see nothing, other users of this machine included. */
 static int view_token(char token[2 * TOKEN_BYTES + 1], struct err *err)
 {
     uint8_t random[TOKEN_BYTES];
@@ -142,6 +143,17 @@ static int view_write(const struct cmd_view_opts *o, const struct viewer *v, str
     return publish_commit(&file, err);
 }
 
+/* Whether they differ is no secret; what they are may be. */
+static const char *view_arguments(const struct input *in)
+{
+    autobuf struct buf b = {0};
+    const struct profile *x = in[0].profile, *y = in[1].profile;
+    if (diff_arguments_hidden(x, y))
+        return NULL;
+    diff_arguments(x, y, &b);
+    return b.n ? "differ" : "same";
+}
+
 static int view_files(const struct cmd_view_opts *o, struct input *in, size_t n, struct err *err)
 {
     autobuf struct buf start = {0};
@@ -149,6 +161,7 @@ static int view_files(const struct cmd_view_opts *o, struct input *in, size_t n,
     struct viewer_opts opts = {.n = n, .still = &in[0].selection};
     view_add_start(&start, &o->input);
     opts.start = buf_cstr(&start);
+    opts.arguments = o->output && n > 1 ? view_arguments(in) : NULL;
     for (size_t i = 0; i < n; i++) {
         opts.profiles[i] = in[i].profile;
         view_code_build(&code[i], &in[i], &o->input, &o->source);

@@ -23,6 +23,7 @@ struct step {
     uint32_t address; /* the registers of its address, a bit each */
     bool stores;      /* and that is what is written */
     bool has_immediate;
+    bool overwrites; /* what is written is not read first, though it is no move */
 };
 
 enum { RSP = 4 };
@@ -80,11 +81,15 @@ static struct step decode_plain(const uint8_t *at, unsigned rex)
         struct step s = with_modrm(ACT_ADD, at + 1, rex, false);
         s.memory = false;
         s.has_immediate = true;
+        s.overwrites = true;
         return s;
     }
     case 0x69:
-    case 0x6b:
-        return with_modrm(ACT_MULTIPLY, at + 1, rex, false);
+    case 0x6b: {
+        struct step s = with_modrm(ACT_MULTIPLY, at + 1, rex, false);
+        s.overwrites = true;
+        return s;
+    }
     case 0x80:
     case 0x81:
     case 0x83:
@@ -124,6 +129,9 @@ static struct step decode_step(const uint8_t *at)
 
 struct loop {
     uint32_t addresses, loaded, stepped; /* registers, a bit each */
+    uint32_t mixed;                      /* written with what another register or memory has */
+    uint32_t asked;                      /* compared before an exit in the middle */
+    bool exits_by_data;                  /* such an exit depends on more than registers */
     uint32_t done_to[16];                /* by register: 1 << enum action */
     bool reads, computes;
     struct step last_compare;
@@ -138,6 +146,9 @@ static void note_step(struct loop *p, const struct step *s)
         p->last_compare = *s;
     if (s->action == ACT_MOVE && heap && !s->stores)
         p->loaded |= 1u << s->to;
+    bool writes = s->action >= ACT_MOVE && s->action <= ACT_SHIFT && s->to >= 0;
+    if (writes && !s->has_immediate)
+        p->mixed |= 1u << s->to;
     bool operation = s->action >= ACT_ADD && s->action <= ACT_SHIFT;
     if (!operation)
         return;
@@ -145,6 +156,44 @@ static void note_step(struct loop *p, const struct step *s)
         p->stepped |= 1u << s->to;
     if (s->to >= 0)
         p->done_to[s->to] |= 1u << s->action;
+}
+
+/* What goes from register to register, and from turn to turn. */
+struct carry {
+    uint32_t written, carried_in; /* read before it is written */
+    uint32_t read;                /* by more than the operation that writes it */
+    uint32_t no_step, moved;      /* written by more than adding a constant; by a copy */
+};
+
+static void carry_step(struct carry *c, const struct step *s)
+{
+    bool operation = s->action >= ACT_ADD && s->action <= ACT_SHIFT;
+    uint32_t to = s->to >= 0 ? 1u << s->to : 0;
+    uint32_t read = s->address | (s->from >= 0 ? 1u << s->from : 0);
+    read |= s->action == ACT_COMPARE ? to : 0;
+    uint32_t again = operation && !s->overwrites ? to : 0;
+    c->carried_in |= (read | again) & ~c->written;
+    c->read |= read;
+    if (!operation && s->action != ACT_MOVE)
+        return;
+    bool step = s->action == ACT_ADD && s->has_immediate && (!s->overwrites || s->address == to);
+    c->written |= to;
+    c->no_step |= step ? 0 : to;
+    c->moved |= s->action == ACT_MOVE || (s->overwrites && !step) ? to : 0;
+}
+
+/*
+ * Whether a turn needs what the turn before computed, other than for the sum itself: carries of
+ * long numbers, running sums that are stored.
+ */
+static bool needs_turn_before(const struct listing_insn *insn, size_t n)
+{
+    struct carry c = {0};
+    for (size_t i = 0; i < n; i++) {
+        struct step s = decode_step(insn[i].bytes);
+        carry_step(&c, &s);
+    }
+    return c.carried_in & c.written & c.no_step & (c.read | c.moved);
 }
 
 /* A number that goes from turn to turn must be a sum, a product or the like, not a mixture. */
@@ -180,21 +229,54 @@ static bool ends_by_data(const struct loop *p)
     return c->action == ACT_COMPARE && (memory || read);
 }
 
+/* A branch out of the middle of the loop, right behind STEP. */
+static void note_exit(struct loop *p, const struct step *step)
+{
+    p->exits_by_data |= step->action != ACT_COMPARE || step->memory;
+    p->asked |= step->to >= 0 ? 1u << step->to : 0;
+    p->asked |= step->from >= 0 ? 1u << step->from : 0;
+}
+
+/* The loop that B is in: it ends with a branch back, in B or a block or two after it. */
+static size_t intloop_find(const struct listing *l, const struct listing_block *b, size_t *ret_n)
+{
+    const struct listing_block *end = l->blocks.at + l->blocks.n;
+    for (const struct listing_block *at = b; at < end && at <= b + 2; at++) {
+        const struct listing_insn *last = &l->insns.at[at->first + at->n - 1];
+        if (last->x.flow != X86_BRANCH || last->x.target >= 0)
+            continue;
+        size_t first = listing_find(l, last->pc + (uint64_t)last->x.target);
+        *ret_n = at->first + at->n - first;
+        return first <= b->first ? first : SIZE_MAX;
+    }
+    return SIZE_MAX;
+}
+
 bool intloop_is_candidate(const struct listing *l, const struct listing_block *b)
 {
     struct loop p = {0};
-    const struct listing_insn *insn = &l->insns.at[b->first];
-    if (!b->loop || b->n > 40)
+    struct step before = {.action = ACT_OTHER};
+    size_t n, first = intloop_find(l, b, &n);
+    if (first == SIZE_MAX || n > 40)
         return false;
-    for (size_t i = 0; i < b->n; i++) {
-        bool last = i + 1 == b->n;
+    const struct listing_insn *insn = &l->insns.at[first];
+    for (size_t i = 0; i < n; i++) {
+        bool last = i + 1 == n;
         if (insn[i].x.bad || insn[i].x.isa != X86_BASE)
             return false;
         struct step s = decode_step(insn[i].bytes);
-        if (s.action == ACT_OTHER || (s.action == ACT_BRANCH) != last)
+        bool leaves = insn[i].pc + (uint64_t)insn[i].x.target > insn[n - 1].pc;
+        if (s.action == ACT_OTHER || (last && s.action != ACT_BRANCH) ||
+            (s.action == ACT_BRANCH && !last && !leaves))
             return false;
+        if (s.action == ACT_BRANCH && !last)
+            note_exit(&p, &before);
         note_step(&p, &s);
+        before = s;
     }
+    if (p.exits_by_data || p.asked & (p.loaded | p.mixed))
+        return false;
     return p.reads && p.stepped & p.addresses && !(p.addresses & p.loaded) &&
-           carries_simple_sums(&p) && !ends_by_data(&p) && computes_numbers(&p, insn, b->n);
+           carries_simple_sums(&p) && !needs_turn_before(insn, n) && !ends_by_data(&p) &&
+           computes_numbers(&p, insn, n);
 }

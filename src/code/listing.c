@@ -63,12 +63,12 @@ static bool has_call(const struct listing *l, size_t from, size_t to)
 }
 
 /* Blocks from the target of a branch back to the branch are a loop, or nearly always. */
-static void mark_loops(struct listing *l)
+static void mark_loops(struct listing *l, bool with_calls)
 {
     autofree int *opened = mem_calloc(l->blocks.n + 1, sizeof *opened);
     for (size_t i = 0; i < l->insns.n; i++) {
         size_t target = target_of(l, i);
-        if (target == SIZE_MAX || target > i || has_call(l, target, i))
+        if (target == SIZE_MAX || target > i || (!with_calls && has_call(l, target, i)))
             continue;
         opened[l->insns.at[target].block]++;
         opened[l->insns.at[i].block + 1]--;
@@ -76,8 +76,45 @@ static void mark_loops(struct listing *l)
     int depth = 0;
     for (size_t i = 0; i < l->blocks.n; i++) {
         depth += opened[i];
-        l->blocks.at[i].in_loop = depth > 0;
+        *(with_calls ? &l->blocks.at[i].of_loop : &l->blocks.at[i].in_loop) = depth > 0;
     }
+}
+
+static bool is_return(const struct listing_insn *n)
+{
+    size_t at = n->bytes[0] == 0xf2 || n->bytes[0] == 0xf3; /* repz ret, bnd ret */
+    return n->x.length > at && (n->bytes[at] == 0xc3 || n->bytes[at] == 0xc2);
+}
+
+/*
+ * Whether block I returns, or leads only to such that do: a compiler may put the end of a function
+ * in the midst of its loops. LEAVES is what is known of the others so far.
+ */
+static bool block_leaves(const struct listing *l, size_t i, const bool *leaves)
+{
+    size_t last = l->blocks.at[i].first + l->blocks.at[i].n - 1, target = target_of(l, last);
+    const struct listing_insn *n = &l->insns.at[last];
+    if (n->x.flow == X86_AWAY)
+        return is_return(n);
+    if (n->x.flow == X86_JUMP) /* out of the function: the call of another in its place */
+        return target == SIZE_MAX || leaves[l->insns.at[target].block];
+    bool next = i + 1 < l->blocks.n && leaves[i + 1];
+    return next && (target == SIZE_MAX || leaves[l->insns.at[target].block]);
+}
+
+/* What leaves is in no loop, wherever it lies. */
+static void unmark_leaving(struct listing *l)
+{
+    autofree bool *leaves = mem_calloc(l->blocks.n + 1, sizeof *leaves);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t i = l->blocks.n; i-- > 0;)
+            if (!leaves[i] && block_leaves(l, i, leaves))
+                leaves[i] = changed = true;
+    }
+    for (size_t i = 0; i < l->blocks.n; i++)
+        if (leaves[i])
+            l->blocks.at[i].of_loop = l->blocks.at[i].in_loop = false;
 }
 
 void listing_cut(struct listing *l)
@@ -94,7 +131,9 @@ void listing_cut(struct listing *l)
         l->insns.at[i].block = (uint32_t)(l->blocks.n - 1);
         b->loop |= target_of(l, i) == b->first;
     }
-    mark_loops(l);
+    mark_loops(l, false);
+    mark_loops(l, true);
+    unmark_leaving(l);
 }
 
 void listing_done(struct listing *l)

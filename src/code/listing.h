@@ -23,7 +23,8 @@ struct listing_block {
     int64_t self;
     int64_t most; /* the largest total of its instructions */
     bool loop;    /* it branches back to its own start */
-    bool in_loop; /* it lies between a branch back and where that leads, and no call does */
+    bool of_loop; /* it lies between a branch back and where that leads */
+    bool in_loop; /* the same, and no call does */
 };
 
 struct listing {
@@ -31,6 +32,12 @@ struct listing {
     VEC(struct listing_block) blocks;
     int64_t self;
 };
+
+/* ", a loop", ", in a loop" or "". */
+static inline const char *listing_loop_words(const struct listing_block *b)
+{
+    return b->loop ? ", a loop" : b->of_loop ? ", in a loop" : "";
+}
 
 /* Append the instructions of CODE, which starts at address START. */
 void listing_add(struct listing *l, uint64_t start, struct text code);

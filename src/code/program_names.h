@@ -2,7 +2,7 @@
  * program_names.h - whether a program has a function, whatever was sampled of it.
  *
  * Asks the symbol tables of the files that a profile was recorded from. What was inlined everywhere
- * has no symbol, and files that are gone or have changed since tell nothing.
+ * has no symbol, and files that are gone or have changed since say nothing.
  */
 #pragma once
 #include "model/profile.h"

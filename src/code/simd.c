@@ -71,6 +71,26 @@ void simd_add(struct simd_mix *to, const struct simd_mix *from)
     to->int_loop |= from->int_loop;
 }
 
+static uint64_t weighted(uint64_t count, const struct simd_mix *of, uint64_t weight)
+{
+    return of->n ? (count * weight + of->n / 2) / of->n : 0;
+}
+
+void simd_add_weighted(struct simd_mix *to, const struct simd_mix *from, uint64_t weight)
+{
+    struct simd_mix m = *from;
+    for (int i = 0; i < X86_ISAS; i++)
+        m.isa[i] = weighted(m.isa[i], from, weight);
+    for (int i = 0; i < X86_KINDS; i++)
+        m.kind[i] = weighted(m.kind[i], from, weight);
+    for (int i = 0; i < 3; i++)
+        m.width[i] = weighted(m.width[i], from, weight);
+    m.scalar_math = weighted(m.scalar_math, from, weight);
+    m.packed_math = weighted(m.packed_math, from, weight);
+    m.n = weighted(m.n, from, weight);
+    simd_add(to, &m);
+}
+
 /*
  * Zeroed registers and copied structs are vector instructions too: a few make no vector code.
  * A vectorised loop brings a scalar one for what is left over, often unrolled: a quarter is enough.
@@ -82,6 +102,8 @@ enum simd_verdict simd_verdict_of(const struct simd_mix *m)
         return m->packed_math * 4 >= math ? SIMD_PACKED : SIMD_SCALAR;
     if (m->kind[X86_PACKED_INT] * 5 >= m->n && m->n)
         return SIMD_PACKED_INT;
+    if ((m->kind[X86_PACKED_INT] + m->kind[X86_PACKED_FP] - m->packed_math) * 5 >= m->n && m->n)
+        return SIMD_MOVES;
     return math && m->packed_math == 0 && math * 100 >= m->n ? SIMD_SCALAR : SIMD_INTEGER;
 }
 
@@ -115,7 +137,8 @@ bool simd_is_candidate(const struct simd_mix *m)
 
 char *simd_describe(const struct simd_mix *m, char *to)
 {
-    static const char *const words[] = {"integer", "scalar", "packed", "packed integer"};
+    static const char *const words[] = {"integer", "scalar", "packed", "packed integer",
+                                        "vector moves"};
     enum simd_verdict v = simd_verdict_of(m);
     if (v == SIMD_INTEGER)
         snprintf(to, 32, m->int_loop ? "scalar integer" : "integer");

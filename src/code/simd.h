@@ -25,12 +25,19 @@ void simd_count(struct simd_mix *m, struct text code);
 
 void simd_add(struct simd_mix *to, const struct simd_mix *from);
 
+/* Add FROM as if it had WEIGHT instructions: blocks count by the samples in them. */
+void simd_add_weighted(struct simd_mix *to, const struct simd_mix *from, uint64_t weight);
+
+/* What the hot blocks of a function weigh together, about: fine enough for 0.01 %. */
+#define HOT_WEIGHT 1000000
+
 /* One function of a binary. */
 struct simd_row {
     const char *name, *module;
     uint64_t start, size_bytes;
     struct simd_mix mix;
-    struct simd_mix hot;       /* of the blocks that ran most; the same as mix without a profile */
+    struct simd_mix hot;       /* of the blocks that ran most, each by its samples and in
+                                  HOT_WEIGHT per function; the same as mix without a profile */
     int64_t self;              /* of the profile; 0 without one */
     struct mapping_id mapping; /* in the profile */
     bool unoptimised;          /* compiled with -O0, as its debug information says */
@@ -42,6 +49,7 @@ enum simd_verdict {
     SIMD_SCALAR,     /* computes with one number at a time */
     SIMD_PACKED,     /* most of its floating point is packed */
     SIMD_PACKED_INT, /* vectors of integers */
+    SIMD_MOVES,      /* loads and stores of vectors, which compute nothing: copies */
     SIMD_VERDICTS,
 };
 

@@ -13,7 +13,7 @@
 
 /* --- processor --- */
 
-/* Arm has no name for people in /proc/cpuinfo: its numbers tell as much. */
+/* Arm has no name for people in /proc/cpuinfo: its numbers say as much. */
 static bool arm_model(const char *root, char *ret, size_t n)
 {
     char maker[16], part[16];

@@ -51,7 +51,7 @@ static const char *cpuid_name(void)
 #endif
 }
 
-/* Who made the board, as far as the firmware tells: for processors without cpuid. */
+/* Who made the board, as far as the firmware says: for processors without cpuid. */
 static const char *dmi_name(const char *root)
 {
     static const struct naming vendors[] = {

@@ -18,6 +18,9 @@ struct attrs_id {
  * were in, a pair for each, the innermost last. */
 #define SCOPE_KEY "scope"
 
+/* Of rows that a hybrid CPU counted: the kind of core, as the kernel calls its unit (cpu_atom). */
+#define CORE_KEY "core"
+
 struct attr {
     struct str_id key;
     struct str_id text; /* not meaningful for a number */

@@ -19,6 +19,8 @@ bool comparison_is_with_baseline(const struct comparison *c)
 const char *comparison_word(const struct comparison *c)
 {
     enum verdict v = c->paired.verdict;
+    if (v == VERDICT_INCONCLUSIVE && c->gate == GATE_HOLDS && !c->unconfirmed && !c->mean_broke)
+        return "within the limit"; /* the gate is decided, whether or not there is a change */
     if (measure_infos[c->measure].unit == MEASURE_NS || v == VERDICT_SAME ||
         v == VERDICT_INCONCLUSIVE)
         return verdict_names[v];
@@ -114,6 +116,8 @@ static void say_allowed(struct buf *b, const struct comparison *c, const struct 
     snprintf(much, sizeof much, "at most %.1f%% ", 100 * (c->paired.interval.high - 1));
     buf_printf(b, "'%s' ", w->name ? w->name : c->after->name);
     say_change(b, c, true, much);
+    if (measure_infos[c->measure].unit == MEASURE_NS)
+        buf_str(b, " in the median");
     buf_str(b, " than");
     say_other(b, c, w);
     say_figures(b, &c->paired);

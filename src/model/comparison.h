@@ -21,6 +21,7 @@ struct comparison {
     enum gate gate;
     bool has_tails; /* slow runs come more often or less often, beyond chance: see `tails` */
     struct tails tails;
+    bool mean_broke;  /* the median is within the limit and the mean is not: the gate is open */
     bool same_work;   /* the time changed, and the number of instructions did not */
     bool unconfirmed; /* wall time of two sessions differs, and CPU time does not follow it */
 };
@@ -52,5 +53,6 @@ void comparison_say(struct buf *b, const struct comparison *c, const struct comp
 /* Whether it is with the same benchmark of a baseline, not with another command. */
 bool comparison_is_with_baseline(const struct comparison *c);
 
-/* "slower", "same"...; where it is not a time "more", "less", "fewer". */
+/* "slower", "same"...; where it is not a time "more", "less", "fewer"; "within the limit" where
+ * that is all that is known. */
 const char *comparison_word(const struct comparison *c);

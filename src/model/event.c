@@ -62,6 +62,11 @@ bool event_of_all_cores(struct text event, char ret[EVENT_NAME_MAX])
     return true;
 }
 
+struct text event_core(struct text event)
+{
+    return text_cut(&event, '/');
+}
+
 /* What comes before modifiers and terms: "cycles:u" and "cycles/period=1/u" are "cycles". */
 static struct text event_stem(struct text event)
 {

@@ -46,6 +46,9 @@ enum { EVENT_NAME_MAX = 256 };
  */
 bool event_of_all_cores(struct text event, char ret[EVENT_NAME_MAX]);
 
+/* The kind of core of such an event: "cpu_atom". */
+struct text event_core(struct text event);
+
 /*
  * How an event of perf or of a simulator is obtained ("cycles:u", "cpu-clock", "Ir");
  * OBTAINED_UNKNOWN when in doubt.

@@ -1,14 +1,18 @@
 #include "model/heap_tally.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define SLICE_NS (UINT64_C(1000000) * HEAP_SLICE_MS)
 
 /* Exact streams have no samples: their column is left out. */
 static bool has_column(const struct heap_tally *t, int column)
 {
-    return column == HEAP_SAMPLES     ? t->sample_bytes > 0
+    bool samples =
+        column == HEAP_SAMPLES || column == HEAP_LEAKED_SAMPLES || column == HEAP_PEAK_SAMPLES;
+    return samples                    ? t->sample_bytes > 0
            : column == HEAP_TEMPORARY ? !t->no_temporary
+           : column == HEAP_LOCKED    ? t->locks
                                       : true;
 }
 
@@ -20,7 +24,8 @@ static void tally_add_columns(struct heap_tally *t)
             continue;
         int type = heapstream_add_column(p, t->stream, (enum heap_column)i);
         struct value_type *v = &profile_stream(p, t->stream)->types[type];
-        if (t->sample_bytes && v->dimension == DIM_COUNT && i != HEAP_SAMPLES)
+        if (t->sample_bytes && v->dimension == DIM_COUNT && i != HEAP_SAMPLES &&
+            i != HEAP_LEAKED_SAMPLES && i != HEAP_PEAK_SAMPLES)
             v->decimals = HEAP_SAMPLED_DECIMALS;
     }
 }
@@ -32,6 +37,7 @@ void heap_tally_init(struct heap_tally *t, struct profile *p, const struct heap_
     *t = (struct heap_tally){.profile = p,
                              .sample_bytes = o->sample_bytes,
                              .no_temporary = o->no_temporary,
+                             .locks = o->locks,
                              .block_unit = o->sample_bytes ? 1000 : 1};
     t->stream = stream_kind_add(p, STREAM_HEAP, how);
     tally_add_columns(t);
@@ -47,6 +53,7 @@ void heap_tally_done(struct heap_tally *t)
 {
     vec_done(&t->sites);
     vec_done(&t->touched);
+    vec_done(&t->leaked);
     vec_done(&t->classes);
 }
 
@@ -95,12 +102,13 @@ static void tally_add_row(struct heap_tally *t, const struct heap_site *s, uint6
  * slice was written is taken from the next ones, and the site stays touched while that is owed.
  * Returns whether anything flowed.
  */
-static bool take_flow(struct heap_site *s, int64_t *values)
+static bool take_flow(struct heap_tally *t, struct heap_site *s, int64_t *values)
 {
     bool any = false;
     s->touched = false;
     for (size_t c = 0; c < sizeof s->flow / sizeof *s->flow; c++) {
         values[c] = s->flow[c] > 0 ? s->flow[c] : 0;
+        add_capped(&t->total[c], values[c]);
         s->flow[c] = s->flow[c] > 0 ? 0 : s->flow[c];
         any |= values[c] > 0;
         s->touched |= s->flow[c] < 0;
@@ -115,7 +123,7 @@ static void write_slice(struct heap_tally *t)
         uint32_t site = t->touched.at[i];
         struct heap_site *s = &t->sites.at[site];
         int64_t values[HEAP_COLUMNS] = {0};
-        if (take_flow(s, values))
+        if (take_flow(t, s, values))
             tally_add_row(t, s, t->slice_ns, values);
         if (s->touched)
             t->touched.at[kept++] = site;
@@ -170,24 +178,21 @@ static struct heap_site *touch(struct heap_tally *t, uint32_t site)
     return s;
 }
 
-static void change_live(struct heap_tally *t, struct heap_site *s, int64_t bytes)
+/* A block that was seen comes (BLOCKS 1) or goes (-1). */
+static void change_live(struct heap_tally *t, struct heap_site *s, int64_t bytes, int blocks)
 {
     if (s->epoch != t->epoch) {
         s->epoch = t->epoch;
         s->peak_bytes = s->live_bytes;
+        s->peak_samples = s->live_samples;
     }
+    s->live_samples += blocks;
     add_capped(&s->live_bytes, bytes);
     add_capped(&t->live_bytes, bytes);
     if (t->live_bytes <= t->peak_bytes)
         return;
     t->peak_bytes = t->live_bytes;
     t->epoch++;
-}
-
-static void add_flow(struct heap_tally *t, struct heap_site *s, enum heap_column c, int64_t n)
-{
-    add_capped(&s->flow[c], n);
-    add_capped(&t->total[c], n);
 }
 
 /* What a block stands for. */
@@ -232,16 +237,16 @@ void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 {
     struct heap_site *s = touch(t, site);
     struct amount a = amount_of(t, size_bytes);
-    add_flow(t, s, HEAP_ALLOCATIONS, a.blocks);
-    add_flow(t, s, HEAP_ALLOCATED, a.bytes);
-    add_flow(t, s, HEAP_SAMPLES, 1);
+    add_capped(&s->flow[HEAP_ALLOCATIONS], a.blocks);
+    add_capped(&s->flow[HEAP_ALLOCATED], a.bytes);
+    s->flow[HEAP_SAMPLES]++;
     struct heap_classes *c = &t->classes.at[site];
     count_class(c->size, size_bytes);
     if (size_bytes < HEAP_SMALL_BYTES)
         c->added[heap_class_of(size_bytes)] += glibc_adds(size_bytes);
     uint64_t epoch = t->epoch;
     t->live_blocks += a.blocks;
-    change_live(t, s, a.bytes);
+    change_live(t, s, a.bytes, 1);
     if (t->epoch != epoch)
         t->peak_at = t->now;
 }
@@ -251,39 +256,47 @@ void heap_tally_grown(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
     count_class(t->classes.at[site].grown, size_bytes);
 }
 
+void heap_tally_locked(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
+{
+    add_capped(&touch(t, site)->flow[HEAP_LOCKED], amount_of(t, size_bytes).blocks);
+}
+
 void heap_tally_free(struct heap_tally *t, const struct heap_free *f)
 {
     struct heap_site *s = touch(t, f->site);
     struct amount a = amount_of(t, f->size_bytes);
-    add_flow(t, s, HEAP_FREES, a.blocks);
-    add_flow(t, s, HEAP_FREED, a.bytes);
-    add_flow(t, s, HEAP_TEMPORARY, f->temporary ? a.blocks : 0);
+    add_capped(&s->flow[HEAP_FREES], a.blocks);
+    add_capped(&s->flow[HEAP_FREED], a.bytes);
+    if (f->temporary)
+        add_capped(&s->flow[HEAP_TEMPORARY], a.blocks);
     if (f->lifetime_ns != HEAP_LIFETIME_UNKNOWN)
         count_class(t->classes.at[f->site].lifetime, f->lifetime_ns);
     t->live_blocks -= a.blocks;
-    change_live(t, s, -a.bytes);
+    change_live(t, s, -a.bytes, -1);
 }
 
 void heap_tally_unfree(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 {
     struct heap_site *s = touch(t, site);
     struct amount a = amount_of(t, size_bytes);
-    add_flow(t, s, HEAP_FREES, -a.blocks);
-    add_flow(t, s, HEAP_FREED, -a.bytes);
+    add_capped(&s->flow[HEAP_FREES], -a.blocks);
+    add_capped(&s->flow[HEAP_FREED], -a.bytes);
     t->live_blocks += a.blocks;
-    change_live(t, s, a.bytes);
+    change_live(t, s, a.bytes, 1);
 }
 
 void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 {
     struct heap_site *s = &t->sites.at[site];
     struct amount a = amount_of(t, size_bytes);
+    if (!s->leaked_samples++)
+        *vec_push(&t->leaked) = site;
     add_capped(&s->leaked_bytes, a.bytes);
     add_capped(&s->leaked_blocks, a.blocks);
     add_capped(&t->total[HEAP_LEAKED], a.bytes);
     add_capped(&t->total[HEAP_LEAKED_BLOCKS], a.blocks);
     t->live_blocks -= a.blocks;
-    change_live(t, s, -a.bytes);
+    change_live(t, s, -a.bytes, -1);
 }
 
 /* --- the end --- */
@@ -291,18 +304,41 @@ void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 static void write_peak(struct heap_tally *t, const struct heap_site *s)
 {
     int64_t values[HEAP_COLUMNS] = {0};
-    values[HEAP_PEAK] = s->epoch == t->epoch ? s->peak_bytes : s->live_bytes;
+    bool changed = s->epoch == t->epoch; /* since the peak */
+    values[HEAP_PEAK] = changed ? s->peak_bytes : s->live_bytes;
+    values[HEAP_PEAK_SAMPLES] = changed ? s->peak_samples : s->live_samples;
     if (values[HEAP_PEAK] > 0)
         tally_add_row(t, s, t->peak_ns, values);
 }
 
-static void write_leaked(struct heap_tally *t, const struct heap_site *s, uint64_t end_ns)
+static void write_leaked(struct heap_tally *t, struct heap_site *s, uint64_t end_ns)
 {
     int64_t values[HEAP_COLUMNS] = {0};
     values[HEAP_LEAKED] = s->leaked_bytes;
     values[HEAP_LEAKED_BLOCKS] = s->leaked_blocks;
-    if (s->leaked_blocks > 0)
-        tally_add_row(t, s, end_ns, values);
+    values[HEAP_LEAKED_SAMPLES] = s->leaked_samples;
+    tally_add_row(t, s, end_ns, values);
+    s->leaked_bytes = s->leaked_blocks = s->leaked_samples = 0;
+}
+
+static int by_site(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/*
+ * No row is before those of what came first: they have the time that their slice begins. Blocks are
+ * found in the order of a hash table: rows must not follow it.
+ */
+void heap_tally_leaked(struct heap_tally *t, uint64_t time_ns)
+{
+    uint64_t at_ns = time_ns > t->slice_ns ? time_ns : t->slice_ns;
+    if (t->leaked.n)
+        qsort(t->leaked.at, t->leaked.n, sizeof *t->leaked.at, by_site);
+    for (size_t i = 0; i < t->leaked.n; i++)
+        write_leaked(t, &t->sites.at[t->leaked.at[i]], at_ns);
+    t->leaked.n = 0;
 }
 
 /* A row for each class of a site that has blocks. */
@@ -337,10 +373,10 @@ void heap_tally_end(struct heap_tally *t, uint64_t end_ns)
     if (!t->last_point)
         heap_tally_last_point(t, end_ns);
     t->total[HEAP_PEAK] = t->peak_bytes;
+    heap_tally_leaked(t, end_ns);
     for (size_t i = 0; i < t->sites.n; i++) {
         const struct heap_site *s = &t->sites.at[i];
         write_peak(t, s);
-        write_leaked(t, s, end_ns);
         write_classes(t, i, true, end_ns);
         write_classes(t, i, false, end_ns);
     }

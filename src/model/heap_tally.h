@@ -4,7 +4,8 @@
  *
  * The columns that add up (allocations, allocated, frees, freed, temporary) are rows of each slice:
  * ranges of time can be asked for. What was freed belongs to the site that had allocated it. The
- * levels (leaked, leaked_blocks, peak) are rows at the moment that they hold.
+ * levels (leaked, leaked_blocks, peak) are rows at the moment that they hold: what leaked, at the
+ * end of its process.
  *
  * Where blocks are sampled, one of z bytes stands for 1 / (1 - exp(-z / mean)) of its kind.
  *
@@ -32,7 +33,8 @@ struct heap_site {
     uint8_t end;            /* enum heap_end: how the stack ends */
     bool touched;           /* in this slice */
     int64_t live_bytes, peak_bytes, leaked_bytes, leaked_blocks;
-    uint64_t epoch; /* of the peak that peak_bytes belongs to; another: live_bytes does */
+    int64_t live_samples, peak_samples, leaked_samples; /* blocks that were seen */
+    uint64_t epoch; /* of the peak that peak_bytes belongs to; another: what is live does */
     int64_t flow[HEAP_FLOWS];
 };
 
@@ -57,14 +59,15 @@ struct heap_tally {
     VEC(struct heap_site) sites;
     VEC(struct heap_classes) classes; /* by site */
     VEC(uint32_t) touched;            /* sites */
+    VEC(uint32_t) leaked;             /* sites whose leaks are not written yet */
     uint64_t now, peak_at; /* in whatever unit the caller has; now is the caller's to set */
     uint64_t slice_ns;     /* the beginning of the slice at hand; 0 = none yet */
     uint64_t epoch;
     uint64_t peak_ns; /* what peak_at is: set it before heap_tally_end() */
     int64_t live_bytes, live_blocks, peak_bytes;
-    int64_t total[HEAP_COLUMNS]; /* blocks: in units of 1 / block_unit */
+    int64_t total[HEAP_COLUMNS]; /* of slices that are over; blocks: in units of 1 / block_unit */
     uint64_t sample_bytes;
-    bool no_temporary, last_point; /* last_point: it is written */
+    bool no_temporary, locks, last_point; /* last_point: it is written */
     int64_t block_unit;
     uint64_t unfinished[16]; /* rows, by enum heap_end */
 };
@@ -72,6 +75,7 @@ struct heap_tally {
 struct heap_tally_opts {
     uint64_t sample_bytes; /* on average from one to the next; 0 = every block is seen */
     bool no_temporary;     /* nobody knows which blocks are: there is no such column */
+    bool locks;            /* it is known which threads hold a lock */
 };
 
 /* Adds the stream "heap" and its counters to P. */
@@ -91,6 +95,9 @@ void heap_tally_alloc(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
 /* The block that was just allocated takes the place of a smaller one. */
 void heap_tally_grown(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
 
+/* The thread that allocated that block held a lock. */
+void heap_tally_locked(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+
 #define HEAP_LIFETIME_UNKNOWN UINT64_MAX
 
 struct heap_free {
@@ -106,6 +113,9 @@ void heap_tally_unfree(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 
 /* A block was never freed: its process is over. */
 void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
+
+/* That was at TIME_NS: from then on nobody holds it. Without it, it was at the end. */
+void heap_tally_leaked(struct heap_tally *t, uint64_t time_ns);
 
 /* Write the rows of the last slice, and the levels. */
 void heap_tally_end(struct heap_tally *t, uint64_t end_ns);

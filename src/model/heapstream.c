@@ -11,9 +11,12 @@ static const struct heap_word heap_columns[HEAP_COLUMNS] = {
     [HEAP_FREED] = {"freed", UNIT_BYTES},
     [HEAP_TEMPORARY] = {"temporary", UNIT_COUNT},
     [HEAP_SAMPLES] = {VALUE_SAMPLES, UNIT_COUNT},
+    [HEAP_LOCKED] = {"under_lock", UNIT_COUNT},
     [HEAP_LEAKED] = {"leaked", UNIT_BYTES},
     [HEAP_LEAKED_BLOCKS] = {"leaked_blocks", UNIT_COUNT},
     [HEAP_PEAK] = {"peak", UNIT_BYTES},
+    [HEAP_LEAKED_SAMPLES] = {"leaked_samples", UNIT_COUNT},
+    [HEAP_PEAK_SAMPLES] = {"peak_samples", UNIT_COUNT},
 };
 
 static const struct heap_word heap_sizes_columns[HEAP_SIZES_COLUMNS] = {
@@ -59,6 +62,14 @@ bool heapstream_find(const struct profile *p, enum heap_column column, struct va
         if (ret->type >= 0)
             return true;
     }
+    return false;
+}
+
+bool heapstream_has_inuse(const struct profile *p)
+{
+    for (int i = 0; i < (int)p->streams.n; i++)
+        if (profile_find_column(p, i, "inuse_space") >= 0)
+            return true;
     return false;
 }
 

@@ -13,9 +13,12 @@ enum heap_column {
     HEAP_FREED,
     HEAP_TEMPORARY, /* blocks freed by the same thread before its next allocation */
     HEAP_SAMPLES,   /* where not every block is seen */
+    HEAP_LOCKED,    /* blocks whose thread held a lock; where locks were recorded as well */
     HEAP_LEAKED,
     HEAP_LEAKED_BLOCKS,
     HEAP_PEAK,
+    HEAP_LEAKED_SAMPLES, /* that the levels rest on, where not every block is seen */
+    HEAP_PEAK_SAMPLES,
     HEAP_COLUMNS,
 };
 
@@ -27,6 +30,10 @@ int heapstream_find_column(const struct profile *p, int stream, enum heap_column
 
 /* The first stream of a heap that has such a column, and where; false if there is none. */
 bool heapstream_find(const struct profile *p, enum heap_column column, struct value_ref *ret);
+
+/* Whether P is a heap profile of another kind: what was in use by stack (jemalloc, gperftools, Go).
+ */
+bool heapstream_has_inuse(const struct profile *p);
 
 /* What a column of a heap's stream is; HEAP_COLUMNS for others, and those of other streams. */
 enum heap_column heapstream_column_of(const struct profile *p, struct value_ref value);

@@ -39,11 +39,13 @@
 #define META_CUT "cut" /* present when the input was cut off; says where */
 
 /* What a recorder knows besides; see doc of `kelvin record`. */
-#define META_ENGINE "engine"            /* "perf", "timer" */
-#define META_ENGINE_NOTE "engine_note"  /* what it could not do, and why */
-#define META_CLOCKS "clocks"            /* whose CPU time they count: "of threads", "of CPUs" */
-#define META_RUNNING "counters_running" /* of their time: "cycles 100%, instructions 62%" */
-#define META_UNNAMED_SHARE "unnamed"    /* of frames met while walking all stacks, "1.25%" */
+#define META_ENGINE "engine"             /* "perf", "timer" */
+#define META_ENGINE_NOTE "engine_note"   /* what it could not do, and why */
+#define META_CLOCKS "clocks"             /* whose CPU time they count: "of threads", "of CPUs" */
+#define META_NO_SAMPLES "no_samples"     /* why there are none, half a sentence */
+#define META_RATE_IS_MOST "rate_is_most" /* "yes" where this machine allows no higher one */
+#define META_RUNNING "counters_running"  /* of their time: "cycles 100%, instructions 62%" */
+#define META_UNNAMED_SHARE "unnamed"     /* of frames met while walking all stacks, "1.25%" */
 #define META_NAMED "named" /* "yes" where no file was missing when names were looked up */
 #define META_KERNEL_HIDDEN "kernel_hidden" /* "yes" where no right to see it hid the kernel */
 #define META_EXIT_STATUS "exit_status"     /* of the command: "0", "signal 11" */
@@ -61,22 +63,33 @@
 #define META_HEAP_SCOPED "heap_scoped" /* 1: blocks know the scopes they were allocated in */
 #define META_SCOPES_OFF_NS \
     "scopes_clock_off_ns" /* how far the processor's counter was from the clock, at most */
-#define META_WAITS_STACKS "waits_stacks"             /* "no" where waits have durations only */
-#define META_WAITS_WAKERS "waits_wakers"             /* "yes", or why wakers are not known */
+#define META_WAITS_STACKS "waits_stacks"       /* "no" where waits have durations only */
+#define META_WAITS_WAKERS "waits_wakers"       /* "yes", or why wakers are not known */
+#define META_WAITS_QUEUED_NS "waits_queued_ns" /* threads queued for CPUs known to us */
+#define META_WAITS_QUEUED_OWN_NS \
+    "waits_queued_own_ns"                /* of that, other threads of the recording ran there */
+#define META_THROTTLED_NS "throttled_ns" /* its cgroup had used up its CPU quota */
+#define META_STOLEN_NS "stolen_ns"       /* the host had taken the machine's CPUs, all together */
 #define META_WAITS_UNKNOWN_ENDS "waits_unknown_ends" /* waits whose end was lost */
 #define META_UNKNOWN_FREES "unknown_frees" /* of blocks that nobody was seen to allocate */
-#define META_INHERITED_FREES                                                                  \
-    "inherited_frees"                      /* by children of a fork, of their parents' blocks \
-                                            */
-#define META_MISSED_FREES "missed_frees"   /* blocks whose address was handed out again */
-#define META_HEAP_VAGUE_S "heap_vague_s"   /* that times of blocks may be off by */
-#define META_HEAP_SINCE "heap_since"       /* "attach" where blocks from before it are not known */
-#define META_HEAP_END_S "heap_end_s"       /* the heap was followed for so long, not to the end */
-#define META_HEAP_MALLOC "heap_malloc"     /* "glibc" where every block came from it */
-#define META_ALLOCS_PER_OP "allocs_per_op" /* and a blank and a benchmark's name: blocks */
-#define META_BYTES_PER_OP "bytes_per_op"   /* the same in bytes: of an iteration */
-#define META_OPTIONS "options"             /* of the recorder */
-#define META_PARTIAL "partial"             /* present when a gate failed; says which */
+#define META_INHERITED_FREES                                                                \
+    "inherited_frees"                    /* by children of a fork, of their parents' blocks \
+                                          */
+#define META_MISSED_FREES "missed_frees" /* blocks whose address was handed out again */
+#define META_HEAP_VAGUE_S "heap_vague_s" /* that times of blocks may be off by */
+#define META_HEAP_SINCE "heap_since"     /* "attach" where blocks from before it are not known */
+#define META_HEAP_END_S "heap_end_s"     /* the heap was followed for so long, not to the end */
+#define META_HEAP_SAMPLE_BYTES "heap_sample_bytes" /* one sample in so many, on average */
+#define META_HEAP_PROGRAMS "heap_programs"     /* that were recorded; 0: none reported anything */
+#define META_HEAP_PROCESSES "heap_processes"   /* that they ran in: numbers are sums over them */
+#define META_HEAP_RUNNING "heap_running"       /* of these, so many ran on at the end */
+#define META_HEAP_OWN_MALLOC "heap_own_malloc" /* names of programs whose malloc was not seen */
+#define META_HEAP_UNSEEN "heap_unseen"         /* names of programs whose heap was not recorded */
+#define META_HEAP_MALLOC "heap_malloc"         /* "glibc" where every block came from it */
+#define META_ALLOCS_PER_OP "allocs_per_op"     /* and a blank and a benchmark's name: blocks */
+#define META_BYTES_PER_OP "bytes_per_op"       /* the same in bytes: of an iteration */
+#define META_OPTIONS "options"                 /* of the recorder */
+#define META_PARTIAL "partial"                 /* present when a gate failed; says which */
 
 struct meta_entry {
     char *key, *value;

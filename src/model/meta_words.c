@@ -18,11 +18,13 @@ static const struct {
     {META_ENGINE_NOTE, "limits"},
     {META_EXIT_STATUS, "exit status"},
     {META_GOVERNOR, "frequency governor"},
+    {META_IDLE_CPUS, "CPUs recorded"},
+    {META_IDLE_NS, "idle, all CPUs together"},
     {META_LOAD, "load at start"},
     {META_OS, "system"},
     {META_QUEUED_NS, "waited for a CPU"},
-    {META_SAMPLED_NS, "CPU time that samples stand for"},
-    {META_SAMPLED_OF_NS, "CPU time that samples could see"},
+    {META_SAMPLED_NS, "CPU time covered by the samples"},
+    {META_SAMPLED_OF_NS, "CPU time that could be sampled"},
     {META_SMT, "SMT"},
     {META_SOURCE, "file"},
     {META_TIME_NS, "started"},
@@ -53,4 +55,12 @@ bool meta_words_value(struct buf *ret, const struct meta *m, const char *key)
     else
         buf_str(ret, value);
     return true;
+}
+
+void meta_words_running(struct buf *b, const char *event, uint64_t enabled_ns, uint64_t running_ns)
+{
+    double share = enabled_ns ? (double)running_ns / (double)enabled_ns : 0;
+    if (enabled_ns)
+        buf_printf(b, "%s%s %.0f%% of the time", b->n ? ", " : "", event,
+                   100 * (share < 1 ? share : 1));
 }

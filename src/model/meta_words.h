@@ -17,5 +17,8 @@
 /* "frequency governor" for META_GOVERNOR; the key itself where nothing better is known. */
 const char *meta_words_title(const char *key);
 
+/* Add to META_RUNNING: "cycles 62% of the time". Nothing where ENABLED_NS is 0, not known. */
+void meta_words_running(struct buf *b, const char *event, uint64_t enabled_ns, uint64_t running_ns);
+
 /* The value of KEY: dates and durations in words, all else as it is. False = not known. */
 bool meta_words_value(struct buf *ret, const struct meta *m, const char *key);

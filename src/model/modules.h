@@ -2,8 +2,8 @@
  * modules.h - which modules of a profile have names, and which have addresses only.
  *
  * A function that has a name in one profile and only a place in the other looks like one that
- * came or went. Whoever compares profiles asks here first: a module that is named on one side only
- * cannot be compared by function.
+ * came or went. Code that compares profiles asks here first: a module that is named on one side
+ * only cannot be compared by function.
  */
 #pragma once
 #include "model/profile.h"
@@ -24,6 +24,15 @@ void modules_done(struct modules *m);
 /* The module of that path, or NULL. P is the profile that M was built from. */
 const struct module_names *modules_find(const struct modules *m, const struct profile *p,
                                         struct text path);
+
+/*
+ * Whether most of a module has names. Even a stripped one has a few: those that it exports, should
+ * one of them be on a stack.
+ */
+static inline bool module_is_named(const struct module_names *m)
+{
+    return 2 * m->named > m->frames;
+}
 
 /* Whether a module has frames and not one name. */
 static inline bool module_is_bare(const struct module_names *m)

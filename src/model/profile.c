@@ -25,6 +25,7 @@ void profile_free(struct profile *p)
         return;
     intern_done(&p->strings);
     stacks_done(&p->stacks);
+    vec_done(&p->standins);
     meta_done(&p->meta);
     vec_done(&p->mappings);
     vec_done(&p->functions);
@@ -214,6 +215,18 @@ struct text profile_module_name(const struct profile *p, struct mapping_id id)
         return path;
     size_t skip = (size_t)(slash + 1 - path.at);
     return (struct text){path.at + skip, path.n - skip};
+}
+
+bool profile_is_runtime(const struct profile *p, struct mapping_id id)
+{
+    static const char *const names[] = {"libc.so",   "libm.so",      "libm-2",      "libc-2",
+                                        "libmvec",   "libpthread",   "ld-linux",    "ld-2",
+                                        "libgcc_s.", "libstdc++.so", "libc++.so.1", "ld-musl"};
+    struct text module = profile_module_name(p, id);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (text_starts(module, names[i]))
+            return true;
+    return false;
 }
 
 /* --- choosing a column --- */

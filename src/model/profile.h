@@ -120,6 +120,11 @@ struct value_ref {
 
 enum { PROFILE_MAX_STREAMS = 256, PROFILE_MAX_COUNTERS = 4096, PROFILE_MAX_FRAME_LINES = 4096 };
 
+/* A stack that skips frames of our own libraries, and the parent that it was recorded with. */
+struct standin {
+    struct stack_id stack, parent;
+};
+
 struct profile {
     struct intern strings;
     VEC(struct mapping) mappings;   /* [0] = not known */
@@ -129,6 +134,7 @@ struct profile {
     VEC(struct process) processes; /* [0] = not known */
     VEC(struct thread) threads;    /* [0] = not known */
     struct stacks stacks;
+    VEC(struct standin) standins; /* stacks that skip frames of ours (standin.h), in their order */
     struct attrs attrs;
     VEC(struct stream *) streams;
     VEC(struct counter) counters;
@@ -203,6 +209,9 @@ int profile_add_value(struct profile *p, int stream, const char *name, const cha
  */
 int profile_join_streams(struct profile *p, int to, int from, struct err *err);
 
+/* Add the label KEY = VALUE to all rows that the stream has by now. */
+void profile_label_rows(struct profile *p, int stream, const char *key, struct text value);
+
 /* So many rows of STREAM have a stack that ends too early, because of WHY. Replaces an old number.
  */
 void profile_set_unfinished(struct profile *p, int stream, const char *why, uint64_t n);
@@ -229,6 +238,9 @@ struct row_extras {
     bool time, duration, attrs;
 };
 size_t profile_make_rows(struct profile *p, int stream, size_t n, struct row_extras with);
+
+/* Room for about N more rows, once; a guess. */
+void profile_reserve_rows(struct profile *p, int stream, size_t n);
 
 /* Where rows are merged: the one of a stack, thread and set of attributes, or SIZE_MAX. */
 size_t profile_find_row(const struct profile *p, int stream, const struct row *r);
@@ -278,6 +290,15 @@ bool profile_name_is_place(struct text name);
 /* Last part of a mapping's path; "" where not known. */
 struct text profile_module_name(const struct profile *p, struct mapping_id id);
 
+/* Whether it is one of our own libraries, which recording loads into programs. */
+static inline bool profile_is_agent(const struct profile *p, struct mapping_id id)
+{
+    return text_starts(profile_module_name(p, id), "libkelvin-");
+}
+
+/* Whether it is one of the C and C++ libraries, or the dynamic linker. */
+bool profile_is_runtime(const struct profile *p, struct mapping_id id);
+
 /* The first stream of an event, and a column of a stream, by name; -1 = there is none. */
 int profile_find_stream(const struct profile *p, const char *event);
 int profile_find_column(const struct profile *p, int stream, const char *name);
@@ -300,6 +321,10 @@ static inline int32_t profile_pid(const struct profile *p, const struct thread *
 {
     return p->processes.at[t->process.i].pid;
 }
+
+/* Where the programs are that ran, without their libraries: "/" where it is not known. Returns how
+ * many, 1 to N. */
+size_t profile_programs(const struct profile *p, const char **ret, size_t n);
 
 /* Rows of all streams, those that were given back included. */
 size_t profile_count_rows(const struct profile *p);

@@ -1,5 +1,7 @@
 #include "model/quantity.h"
 
+#include "model/streamkind.h"
+
 /* "cycles:u" is "cycles". */
 static struct text without_modifiers(struct text event)
 {
@@ -45,6 +47,13 @@ static bool is_memory(const struct profile *p, const struct value_type *t)
            text_is_one_of(profile_str(p, t->name), names);
 }
 
+/* Numbers of blocks are memory, as bytes are. */
+static bool is_heap(const struct profile *p, const struct stream *s)
+{
+    enum stream_kind kind = stream_kind_of(p, s);
+    return kind == STREAM_HEAP || kind == STREAM_HEAP_SIZES || kind == STREAM_HEAP_LIFETIMES;
+}
+
 /* Go's profiles of locks, and others' of waiting, have a time that no CPU worked for. */
 static bool is_waiting(const struct profile *p, const struct value_type *t)
 {
@@ -77,7 +86,7 @@ enum quantity quantity_of(const struct profile *p, struct value_ref value)
 {
     const struct stream *s = profile_stream(p, value.stream);
     const struct value_type *t = &s->types[value.type];
-    if (t->dimension == DIM_BYTES || t->role == ROLE_LEVEL)
+    if (t->dimension == DIM_BYTES || t->role == ROLE_LEVEL || is_heap(p, s))
         return QUANTITY_MEMORY;
     switch (s->obtained) {
     case BY_SOFTWARE_CLOCK:

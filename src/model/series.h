@@ -2,7 +2,7 @@
  * series.h - repeated measurements of one thing: what benchmarks give and baselines keep.
  *
  * A series is a named benchmark (or command) with one number per run for each thing that was
- * measured. Runs are in the order in which they were made; `block` tells which runs of different
+ * measured. Runs are in the order in which they were made; `block` says which runs of different
  * series belong together, because they were made side by side in the same conditions.
  */
 #pragma once

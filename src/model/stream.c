@@ -243,6 +243,13 @@ int profile_add_row(struct profile *p, int stream, const struct row *r, struct e
 /* NULL becomes a column of zeros. */
 #define MAKE_COLUMN(column, cap) ((column) ? (column) : mem_calloc(cap, sizeof *(column)))
 
+void profile_reserve_rows(struct profile *p, int stream, size_t n)
+{
+    struct stream *s = p->streams.at[stream];
+    if (s->rows.cap < s->rows.n + n / 2)
+        grow_rows(s, n);
+}
+
 size_t profile_make_rows(struct profile *p, int stream, size_t n, struct row_extras with)
 {
     struct stream *s = p->streams.at[stream];
@@ -306,6 +313,22 @@ void profile_forget_rows(struct profile *p)
         profile_forget_rows_of(p, (int)i);
 }
 
+size_t profile_programs(const struct profile *p, const char **ret, size_t n)
+{
+    size_t have = 0;
+    for (size_t i = 0; i < p->processes.n && have < n; i++) {
+        const char *path = profile_str(p, p->processes.at[i].executable).at;
+        bool known = path[0] != '/';
+        for (size_t k = 0; k < have && !known; k++)
+            known = strcmp(ret[k], path) == 0;
+        if (!known)
+            ret[have++] = path;
+    }
+    if (!have)
+        ret[have++] = "/";
+    return have;
+}
+
 size_t profile_count_rows(const struct profile *p)
 {
     size_t n = 0;
@@ -347,6 +370,16 @@ int profile_join_streams(struct profile *p, int to, int from, struct err *err)
     memmove(&p->streams.at[from], &p->streams.at[from + 1], behind * sizeof *p->streams.at);
     p->streams.n--;
     return 0;
+}
+
+void profile_label_rows(struct profile *p, int stream, const char *key, struct text value)
+{
+    struct rows *r = &p->streams.at[stream]->rows;
+    struct attr attr = {.key = profile_add_str(p, text_of(key)), .text = profile_add_str(p, value)};
+    if (!r->attrs)
+        r->attrs = mem_calloc(r->cap, sizeof *r->attrs);
+    for (size_t i = 0; i < r->n; i++)
+        r->attrs[i] = attrs_add(&p->attrs, r->attrs[i], &attr);
 }
 
 /* --- counters --- */

@@ -318,6 +318,7 @@ static struct annotate code_annotate(const struct selection *s, const struct hit
         .listing = l,
         .total = s->total,
         .selected = s->words,
+        .hides = s->hidden_line != NULL,
         .noun = quantity_noun(selection_quantity(s)),
         .whole = hits->total,
         .samples = s->count_type < 0 ? -1 : hits->n_samples,
@@ -355,6 +356,12 @@ static struct listing copy_listing(const struct listing *l)
         memcpy(r.insns.at, l->insns.at, l->insns.n * sizeof *l->insns.at);
     r.insns.n = l->insns.n;
     return r;
+}
+
+bool page_code_has(const struct page_code *c, const struct profile *p, const char *function)
+{
+    struct code_seen seen;
+    return c && (find_function(c, function) || code_find_seen(c, p, function, &seen));
 }
 
 int page_code_print(FILE *out, const struct page_code *c, const struct selection *s,

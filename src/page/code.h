@@ -19,6 +19,9 @@ struct page_code;
 struct page_code *page_code_read(struct text json, struct err *err);
 void page_code_free(struct page_code *c); /* NULL is fine */
 
+/* Whether the code of FUNCTION, of the stacks of P, came along. C may be NULL: then none did. */
+bool page_code_has(const struct page_code *c, const struct profile *p, const char *function);
+
 /* A function with the heat of what S selects, as JSON. Fails where its code did not come along. */
 int page_code_print(FILE *out, const struct page_code *c, const struct selection *s,
                     const char *function, struct err *err);

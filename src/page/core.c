@@ -1,5 +1,7 @@
 #include "page/core_inner.h"
 
+#include "model/standin.h"
+#include "view/viewer.h"
 #include "wire/recording.h"
 
 static const struct {
@@ -16,7 +18,14 @@ static const struct {
 
 struct core *core_new(void)
 {
-    return mem_new(struct core);
+    struct core *c = mem_new(struct core);
+    c->rows_bytes_max = VIEWER_BYTES_MAX;
+    return c;
+}
+
+void core_limit_rows(struct core *c, uint64_t bytes_max)
+{
+    c->rows_bytes_max = bytes_max;
 }
 
 static void forget_label(struct core_view *v)
@@ -55,7 +64,25 @@ void core_free(struct core *c)
     forget_views(c);
     for (int i = 0; i < QUESTION_FILES; i++)
         profile_free(c->profile[i]), page_code_free(c->code[i]);
+    buf_done(&c->columns);
     free(c);
+}
+
+/* Rows that are read, as long as a page holds them. */
+struct core_rows {
+    uint64_t bytes_max;
+    bool too_many;
+    struct err err; /* why */
+};
+
+/* From the first that are too many on, none is kept. */
+static bool core_drop_rows(void *to, const struct profile *p, int stream)
+{
+    struct core_rows *r = to;
+    (void)stream;
+    if (!r->too_many)
+        r->too_many = viewer_check_size(p, r->bytes_max, &r->err) != 0;
+    return r->too_many;
 }
 
 int core_load(struct core *c, int file, struct text bytes, struct err *err)
@@ -63,9 +90,15 @@ int core_load(struct core *c, int file, struct text bytes, struct err *err)
     struct profile *p = profile_new();
     struct reader in;
     struct recording_state state;
+    struct core_rows rows = {.bytes_max = c->rows_bytes_max};
     reader_open_memory(&in, bytes.at, bytes.n);
-    int rc = recording_read(&in, p, &state, err);
+    int rc =
+        recording_read_into(&in, p, &(struct recording_sink){core_drop_rows, &rows}, &state, err);
     reader_close(&in);
+    if (rc == 0 && rows.too_many) {
+        *err = rows.err;
+        rc = -1;
+    }
     if (rc == 0 && !p->streams.n)
         rc = err_set(err, EXIT_INPUT, "there is nothing in the recording%s%s",
                      state.complete ? "" : ", which is ", state.complete ? "" : state.why);
@@ -75,11 +108,13 @@ int core_load(struct core *c, int file, struct text bytes, struct err *err)
         profile_free(p);
         return rc;
     }
+    standin_leave_out(p);
     forget_views(c);
     profile_free(c->profile[file]);
     page_code_free(c->code[file]);
     c->profile[file] = p;
     c->code[file] = NULL;
+    c->panes[file] = (struct core_panes){0};
     return 0;
 }
 
@@ -182,9 +217,15 @@ void core_ask(struct core *c, struct text question, FILE *out)
     struct question q;
     struct err err = {0};
     struct json j = {.out = out};
+    c->columns.n = 0;
     json_open(&j, '{');
     if (question_read(&q, question, &err) != 0 || core_give_answer(c, &q, &j, &err) != 0)
         json_put_str(&j, "error", err.text);
     json_close(&j, '}');
     question_done(&q);
+}
+
+struct text core_columns(const struct core *c)
+{
+    return buf_text(&c->columns);
 }

@@ -17,12 +17,16 @@
 #include "base/err.h"
 #include "base/text.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 struct core;
 
 struct core *core_new(void);
 void core_free(struct core *c); /* NULL is fine */
+
+/* Files whose rows take more memory are refused; VIEWER_BYTES_MAX unless it is said. */
+void core_limit_rows(struct core *c, uint64_t bytes_max);
 
 /* A .kelvin file as file number FILE, below QUESTION_FILES; replaces what was there. A file that is
  * cut gives all before the cut. */
@@ -32,3 +36,8 @@ int core_load(struct core *c, int file, struct text bytes, struct err *err);
 int core_load_code(struct core *c, int file, struct text json, struct err *err);
 
 void core_ask(struct core *c, struct text question, FILE *out);
+
+/* What the last answer calls its "columns" where the question was "packed": one after the other, in
+ * that order, N numbers each; uint32_t for "parent" and "label", double for all others. Good until
+ * the next question. */
+struct text core_columns(const struct core *c);

@@ -35,7 +35,11 @@ static int sides_select(struct sides *s, struct core *c, const struct question *
         return -1;
     s->runs[0] = &a->selection;
     s->runs[1] = &b->selection;
-    s->opts = (struct diff_opts){.runs = s->runs, .n_before = 1, .n_runs = 2, .min_share = 0.005};
+    s->opts = (struct diff_opts){.runs = s->runs,
+                                 .n_before = 1,
+                                 .n_runs = 2,
+                                 .min_share = 0.005,
+                                 .same_arguments = q->same_arguments && !q->other_time};
     if (!q->other_time)
         diff_unlike(&s->opts, &s->reasons);
     return 0;
@@ -45,8 +49,12 @@ static void core_compare_functions(const struct sides *s, struct json *j)
 {
     struct printed out;
     struct diff *d = diff_build(&s->opts);
-    struct diff_view view = {
-        .runs = s->runs, .unlike = buf_cstr((struct buf *)&s->reasons), .top = STORY_TOP};
+    autobuf struct buf arguments = {0};
+    diff_arguments(s->runs[0]->profile, s->runs[1]->profile, &arguments);
+    struct diff_view view = {.runs = s->runs,
+                             .unlike = buf_cstr((struct buf *)&s->reasons),
+                             .arguments = buf_cstr(&arguments),
+                             .top = STORY_TOP};
     printed_open(&out);
     diff_print_json(out.out, d, &view);
     json_put_str(j, "each", d->each);
@@ -116,6 +124,9 @@ int core_compare(struct core *c, const struct question *q, struct json *j, struc
         rc = core_compare_scopes(&s, j, err);
     else if (rc == 0)
         core_compare_functions(&s, j);
+    if (rc == 0 && !q->other_time) /* two ranges of one recording have the same */
+        json_put_bool(j, "arguments_hidden",
+                      diff_arguments_hidden(s.runs[0]->profile, s.runs[1]->profile));
     buf_done(&s.reasons);
     return rc;
 }

@@ -27,11 +27,18 @@ struct core_view {
 
 enum { CORE_VIEWS = 6 };
 
+struct core_panes {
+    bool known, heap, locks;
+};
+
 struct core {
     struct profile *profile[QUESTION_FILES]; /* NULL = none */
     struct page_code *code[QUESTION_FILES];  /* the same */
+    struct core_panes panes[QUESTION_FILES]; /* what the file has besides samples */
     struct core_view views[CORE_VIEWS];
-    uint64_t clock; /* of uses */
+    uint64_t rows_bytes_max; /* of a file that is loaded */
+    uint64_t clock;          /* of uses */
+    struct buf columns;      /* core_columns() */
 };
 
 /* What Q selects; stays good until CORE_VIEWS others were asked for. NULL and ERR on failure. */

@@ -1,6 +1,7 @@
 /* core_lanes.c - what happened when: a lane for each thread, states, counters, scopes. */
 #include "analysis/label.h"
 #include "analysis/scopetree.h"
+#include "base/block.h"
 #include "base/idmap.h"
 #include "page/lanes_inner.h"
 
@@ -8,18 +9,25 @@
 
 enum { BINS_MAX = 4096, POINTS_MAX = 2000, SPANS_MAX = 4000 };
 
+BLOCK_CALL static void lanes_span_some(const struct rows *r, size_t from, size_t to,
+                                       uint64_t *first, uint64_t *last)
+{
+    for (size_t k = from; k < to; k++) {
+        uint64_t end = r->time_ns[k] + (r->duration_ns ? r->duration_ns[k] : 0);
+        *first = r->time_ns[k] < *first ? r->time_ns[k] : *first;
+        *last = end > *last ? end : *last;
+    }
+}
+
 /* As a range of time is understood everywhere (selection.h): since the first row of all streams. */
-static bool lanes_span(const struct profile *p, uint64_t *ret_first, uint64_t *ret_last)
+bool lanes_span(const struct profile *p, uint64_t *ret_first, uint64_t *ret_last)
 {
     *ret_first = UINT64_MAX;
     *ret_last = 0;
     for (size_t i = 0; i < p->streams.n; i++) {
         const struct rows *r = &p->streams.at[i]->rows;
-        for (size_t k = 0; r->time_ns && k < r->n; k++) {
-            uint64_t end = r->time_ns[k] + (r->duration_ns ? r->duration_ns[k] : 0);
-            *ret_first = r->time_ns[k] < *ret_first ? r->time_ns[k] : *ret_first;
-            *ret_last = end > *ret_last ? end : *ret_last;
-        }
+        for_each_block(from, to, r->time_ns ? r->n : 0)
+            lanes_span_some(r, from, to, ret_first, ret_last);
     }
     return *ret_first <= *ret_last;
 }
@@ -27,11 +35,15 @@ static bool lanes_span(const struct profile *p, uint64_t *ret_first, uint64_t *r
 /* Add VALUE, spread over FROM..TO (nanoseconds since the first row), to the bins. */
 void lanes_spread(const struct lanes *l, double *bins, double from, double to, double value)
 {
-    double width = (l->to_ns - l->from_ns) / (double)l->bins;
-    if (to < l->from_ns || from > l->to_ns || !(width > 0))
+    double per_ns = l->bins_per_ns;
+    if (to < l->from_ns || from > l->to_ns || !(per_ns > 0))
         return;
-    double a = (from - l->from_ns) / width, b = (to - l->from_ns) / width;
+    double a = (from - l->from_ns) * per_ns, b = (to - l->from_ns) * per_ns;
     double last = (double)l->bins - 1;
+    if (a >= 0 && b < last && (size_t)a == (size_t)b) { /* most: within one */
+        bins[(size_t)a] += value;
+        return;
+    }
     if (b - a < 1e-9) {
         size_t at = (size_t)(a < 0 ? 0 : a > last ? last : a);
         bins[at] += value;
@@ -81,8 +93,10 @@ static uint32_t *lanes_same(const struct profile *p)
 }
 
 struct lane {
-    uint32_t thread;
+    uint32_t thread; /* as in lanes.same */
+    uint32_t named;  /* the one whose name it has: a thread may change its name */
     int64_t total, samples;
+    bool seen;
 };
 
 static int lane_by_total(const void *a, const void *b)
@@ -93,23 +107,53 @@ static int lane_by_total(const void *a, const void *b)
     return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
+/* By thread, whatever its name. */
+BLOCK_CALL static void lanes_sum_some(const struct selection *s, struct lane *lanes, size_t from,
+                                      size_t to)
+{
+    const int64_t *value = selection_values(s), *count = selection_counts(s);
+    for (size_t i = from; i < to; i++) {
+        size_t row = selection_row(s, i);
+        struct lane *lane = &lanes[s->stream->rows.thread[row].i];
+        lane->seen = true;
+        lane->total += value[row];
+        lane->samples += count ? count[row] : 0;
+    }
+}
+
+/* Those of one thread together; the name under which it did most is its name. */
+static struct lane *lanes_join(const struct lanes *l, const struct lane *by_name, size_t all)
+{
+    struct lane *lanes = mem_calloc(all + 1, sizeof *lanes);
+    autofree int64_t *most = mem_calloc(all + 1, sizeof *most);
+    for (uint32_t t = 0; t < all; t++) {
+        uint32_t same = l->same[t];
+        struct lane *lane = &lanes[same];
+        if (!by_name[t].seen)
+            continue;
+        if (!lane->seen || by_name[t].total > most[same]) {
+            lane->named = t;
+            most[same] = by_name[t].total;
+        }
+        lane->seen = true;
+        lane->total += by_name[t].total;
+        lane->samples += by_name[t].samples;
+    }
+    return lanes;
+}
+
 /* All threads of the rows that count, busiest first. */
 static struct lane *list_lanes(const struct lanes *l, const struct selection *s, size_t *ret_n)
 {
     size_t all = s->profile->threads.n, n = 0;
-    struct lane *lanes = mem_calloc(all + 1, sizeof *lanes);
-    autofree bool *seen = mem_calloc(all + 1, sizeof *seen);
-    const int64_t *value = selection_values(s), *count = selection_counts(s);
-    for (size_t i = 0; i < s->n_rows; i++) {
-        size_t row = selection_row(s, i);
-        uint32_t t = l->same[s->stream->rows.thread[row].i];
-        seen[t] = true;
-        lanes[t].total += value[row];
-        lanes[t].samples += count ? count[row] : 0;
-    }
+    autofree struct lane *by_name = mem_calloc(all + 1, sizeof *by_name);
+    for_each_block(from, to, s->n_rows) lanes_sum_some(s, by_name, from, to);
+    struct lane *lanes = lanes_join(l, by_name, all);
     for (uint32_t t = 0; t < all; t++)
-        if (seen[t])
-            lanes[n++] = (struct lane){t, lanes[t].total, lanes[t].samples};
+        if (lanes[t].seen) {
+            lanes[n] = lanes[t];
+            lanes[n++].thread = t;
+        }
     qsort(lanes, n, sizeof *lanes, lane_by_total);
     *ret_n = n;
     return lanes;
@@ -126,26 +170,40 @@ void lanes_put_thread(struct json *j, const struct profile *p, uint32_t thread)
     json_int(j, t->tid);
 }
 
-/* A sample of CPU time stands for the time before it. */
-static void lanes_fill(const struct lanes *l, const struct selection *s, const uint32_t *lane_of,
-                       double *bins)
+struct lane_bins {
+    const uint32_t *lane_of; /* by thread; UINT32_MAX = none */
+    double *bins;            /* of all lanes, one after the other */
+    bool is_time;
+};
+
+BLOCK_CALL static void lanes_fill_some(const struct lanes *l, const struct selection *s,
+                                       const struct lane_bins *to, size_t first, size_t last)
 {
     const struct rows *r = &s->stream->rows;
-    const struct value_type *type = selection_value(s);
-    bool is_time = type->dimension == DIM_TIME && type->role == ROLE_FLOW && !type->decimals;
     const int64_t *value = selection_values(s);
-    for (size_t i = 0; i < s->n_rows; i++) {
+    for (size_t i = first; i < last; i++) {
         size_t row = selection_row(s, i);
-        uint32_t lane = lane_of[l->same[r->thread[row].i]];
+        uint32_t lane = to->lane_of[l->same[r->thread[row].i]];
         if (lane == UINT32_MAX)
             continue;
         double at = (double)(r->time_ns[row] - l->first_ns), v = (double)value[row];
         double length = r->duration_ns ? (double)r->duration_ns[row] : 0;
+        double *bins = to->bins + lane * l->bins;
         if (length > 0)
-            lanes_spread(l, bins + lane * l->bins, at, at + length, v);
+            lanes_spread(l, bins, at, at + length, v);
         else
-            lanes_spread(l, bins + lane * l->bins, is_time ? at - v : at, at, v);
+            lanes_spread(l, bins, to->is_time ? at - v : at, at, v);
     }
+}
+
+/* A sample of CPU time stands for the time before it. */
+static void lanes_fill(const struct lanes *l, const struct selection *s, const uint32_t *lane_of,
+                       double *bins)
+{
+    const struct value_type *type = selection_value(s);
+    struct lane_bins to = {
+        lane_of, bins, type->dimension == DIM_TIME && type->role == ROLE_FLOW && !type->decimals};
+    for_each_block(first, last, s->n_rows) lanes_fill_some(l, s, &to, first, last);
 }
 
 static void put_lanes(struct json *j, const struct lanes *l, const struct selection *s)
@@ -166,7 +224,7 @@ static void put_lanes(struct json *j, const struct lanes *l, const struct select
     json_open(j, '[');
     for (size_t i = 0; i < shown; i++) {
         json_open(j, '{');
-        lanes_put_thread(j, l->p, list[i].thread);
+        lanes_put_thread(j, l->p, list[i].named);
         json_key(j, "total");
         json_decimal(j, list[i].total, selection_value(s)->decimals);
         json_key(j, "samples");
@@ -342,6 +400,7 @@ int core_lanes(struct core *c, const struct question *q, struct json *j, struct 
     l.from_ns = q->from_s > 0 ? q->from_s * 1e9 : 0;
     l.to_ns = q->to_s > 0 ? q->to_s * 1e9 : all_ns > 0 ? all_ns : 1;
     l.bins = !timed || q->bins < 0 ? 0 : q->bins > BINS_MAX ? BINS_MAX : (size_t)q->bins;
+    l.bins_per_ns = l.to_ns > l.from_ns ? (double)l.bins / (l.to_ns - l.from_ns) : 0;
     struct selection shown = lanes_shown(&v->selection);
     const struct value_type *type = selection_value(&shown);
     json_put_bool(j, "timed", timed && stream_has_time(v->selection.stream));

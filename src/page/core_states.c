@@ -13,6 +13,10 @@ struct state_lanes {
     uint32_t thread[LANES_MAX], n;
     double *states;  /* by lane, state and bin */
     double *reasons; /* by lane, reason and bin */
+    struct state_life {
+        double from, to;
+        bool summed; /* some of its waits have no times of their own */
+    } life[LANES_MAX];
 };
 
 /* In the order they are met. */
@@ -35,6 +39,42 @@ static double *state_bins(const struct state_lanes *s, const struct lanes *l, si
 }
 
 /*
+ * A row that stands for many waits says how long they took, not when. Of a thread with such rows no
+ * moment is known to be running: sums over its life are shown instead.
+ */
+static void find_lives(struct state_lanes *s, const struct lanes *l, const struct waitstream *w)
+{
+    const struct stream *waits = profile_stream(l->p, w->waits);
+    const struct rows *r = &profile_stream(l->p, w->states)->rows;
+    for (size_t i = 0; i < r->n; i++) {
+        uint32_t lane = s->lane_of[l->same[r->thread[i].i]];
+        double at = (double)(r->time_ns[i] - l->first_ns), end = at + (double)r->duration_ns[i];
+        struct state_life *life = lane == UINT32_MAX ? NULL : &s->life[lane];
+        if (!life)
+            continue;
+        life->from = life->to > 0 && life->from < at ? life->from : at;
+        life->to = life->to > end ? life->to : end;
+    }
+    for (size_t i = 0; waits->rows.attrs && i < waits->rows.n; i++) {
+        uint32_t lane = s->lane_of[l->same[waits->rows.thread[i].i]];
+        if (lane != UINT32_MAX && !s->life[lane].summed)
+            s->life[lane].summed = waitstream_part_of(l->p, waits, i) == WAIT_SUMMED;
+    }
+}
+
+/* All states of a row, spread over the while that it is about. */
+static void fill_sum(struct state_lanes *s, const struct lanes *l, const struct waitstream *w,
+                     size_t row)
+{
+    const struct rows *r = &profile_stream(l->p, w->states)->rows;
+    size_t lane = s->lane_of[l->same[r->thread[row].i]];
+    double at = (double)(r->time_ns[row] - l->first_ns);
+    for (int k = 0; k < THREAD_STATES; k++)
+        lanes_spread(l, state_bins(s, l, lane, (enum thread_state)k), at,
+                     at + (double)r->duration_ns[row], (double)r->value[w->state_column[k]][row]);
+}
+
+/*
  * States are sums over a while, waits have their very times. So first all of a thread's known life
  * is taken for running; each wait then takes its part of that away.
  */
@@ -49,6 +89,10 @@ static void fill_life(struct state_lanes *s, const struct lanes *l, const struct
             known += (double)r->value[w->state_column[k]][i];
         if (lane == UINT32_MAX)
             continue;
+        if (s->life[lane].summed) {
+            fill_sum(s, l, w, i);
+            continue;
+        }
         lanes_spread(l, state_bins(s, l, lane, THREAD_RUNNING), at, end, known);
         lanes_spread(l, state_bins(s, l, lane, THREAD_UNKNOWN), at, end, unknown);
     }
@@ -92,6 +136,12 @@ static void fill_waits(struct state_lanes *s, const struct lanes *l, const struc
         if (!*reason)
             *reason = (uint8_t)(1 + waitreason_of_stack(l->p, r->stack[i]));
         struct wait_span x = wait_span(l, w, i);
+        const struct state_life *life = &s->life[lane];
+        if (life->summed) {
+            lanes_spread(l, reason_bins(s, l, lane, (enum wait_reason)(*reason - 1)), life->from,
+                         life->to, x.blocked);
+            continue;
+        }
         double *running = state_bins(s, l, lane, THREAD_RUNNING);
         lanes_spread(l, state_bins(s, l, lane, THREAD_BLOCKED), x.at, x.blocked_to, x.blocked);
         lanes_spread(l, state_bins(s, l, lane, THREAD_RUNNABLE), x.runnable_from, x.end,
@@ -108,13 +158,11 @@ static void fill_waits(struct state_lanes *s, const struct lanes *l, const struc
 static void fill_sums(struct state_lanes *s, const struct lanes *l, const struct waitstream *w)
 {
     const struct rows *r = &profile_stream(l->p, w->states)->rows;
-    for (size_t i = 0; i < r->n; i++) {
-        size_t lane = s->lane_of[l->same[r->thread[i].i]];
-        double at = (double)(r->time_ns[i] - l->first_ns);
-        for (int k = 0; lane != UINT32_MAX && k < THREAD_STATES; k++)
-            lanes_spread(l, state_bins(s, l, lane, (enum thread_state)k), at,
-                         at + (double)r->duration_ns[i], (double)r->value[w->state_column[k]][i]);
-    }
+    for (size_t i = 0; i < r->n; i++)
+        if (s->lane_of[l->same[r->thread[i].i]] != UINT32_MAX) {
+            s->life[s->lane_of[l->same[r->thread[i].i]]].summed = true;
+            fill_sum(s, l, w, i);
+        }
 }
 
 static bool has_spans(const struct profile *p, int stream)
@@ -131,6 +179,7 @@ static void fill_states(struct state_lanes *s, const struct lanes *l, const stru
         fill_sums(s, l, w);
         return;
     }
+    find_lives(s, l, w);
     fill_life(s, l, w);
     fill_waits(s, l, w);
 }
@@ -150,6 +199,7 @@ static void put_state_lane(struct json *j, const struct lanes *l, const struct s
     const double *reasons = s->reasons + lane * WAIT_REASONS * l->bins;
     json_open(j, '{');
     lanes_put_thread(j, l->p, s->thread[lane]);
+    json_put_bool(j, "summed", s->life[lane].summed);
     for (size_t k = 0; k < THREAD_STATES; k++)
         lanes_put_bins(j, thread_state_name((enum thread_state)k), states + k * l->bins, l->bins);
     json_key(j, "reasons");

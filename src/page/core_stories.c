@@ -15,6 +15,8 @@
 #include "view/scopetree.h"
 #include "view/waitsum.h"
 
+#include <math.h>
+
 void printed_open(struct printed *p)
 {
     *p = (struct printed){0};
@@ -46,20 +48,32 @@ static const struct profile *profile_of(struct core *c, const struct question *q
 
 /* --- what is here --- */
 
-static void put_panes(struct json *j, const struct profile *p)
+/* Asked once for each file: to know whether there is a story, it is built. */
+static struct core_panes core_panes_of(struct core *c, int64_t file)
 {
+    struct core_panes *known = &c->panes[file];
     struct heapstory heap;
     struct lockstory locks;
-    struct waitstream waits;
     struct err ignored;
-    bool has_heap = heapstory_build(&heap, p, NULL, &ignored) == 0;
-    bool has_locks = lockstory_build(&locks, p, &ignored) == 0;
+    if (known->known)
+        return *known;
+    known->heap = heapstory_build(&heap, c->profile[file], NULL, &ignored) == 0;
+    known->locks = lockstory_build(&locks, c->profile[file], &ignored) == 0;
+    known->known = true;
     heapstory_done(&heap);
     lockstory_done(&locks);
+    return *known;
+}
+
+static void put_panes(struct json *j, struct core *c, int64_t file)
+{
+    const struct profile *p = c->profile[file];
+    struct core_panes has = core_panes_of(c, file);
+    struct waitstream waits;
     json_key(j, "panes");
     json_open(j, '{');
-    json_put_bool(j, "heap", has_heap);
-    json_put_bool(j, "locks", has_locks);
+    json_put_bool(j, "heap", has.heap);
+    json_put_bool(j, "locks", has.locks);
     json_put_bool(j, "scopes", scopetree_stream(p) >= 0);
     json_put_bool(j, "waits", waitstream_find(p, &waits));
     json_close(j, '}');
@@ -106,7 +120,7 @@ int core_about(struct core *c, const struct question *q, struct json *j, struct 
         json_null(j);
     json_put_number(j, "time_ns", report_time_of(s));
     json_put_bool(j, "timed", stream_has_time(s->stream));
-    put_panes(j, p);
+    put_panes(j, c, q->file);
     return 0;
 }
 
@@ -130,15 +144,33 @@ int core_report(struct core *c, const struct question *q, struct json *j, struct
     return 0;
 }
 
+/* Of the functions whose code came along the one with the most time of its own; or NULL. */
+static const char *hottest_with_code(struct core_view *v, const struct page_code *code)
+{
+    enum { LOOKED_AT = 200 };
+    uint32_t rows[LOOKED_AT];
+    const struct flat *f = core_flat(v, FLAT_FUNCTION);
+    size_t n = flat_top(f, FLAT_SELF, LOOKED_AT, rows);
+    for (size_t i = 0; i < n; i++)
+        if (page_code_has(code, v->selection.profile, flat_name(f, rows[i]).at))
+            return flat_name(f, rows[i]).at;
+    return NULL;
+}
+
+/* Of FUNCTION; without one, of the hottest that there is code of. */
 int core_code(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
     struct core_view *v = core_view(c, q, err);
     struct printed out;
-    if (!v || !q->function)
-        return v ? err_set(err, EXIT_ERROR, "the code of which function?") : -1;
+    const char *name = v && !q->function ? hottest_with_code(v, c->code[q->file]) : q->function;
+    if (!v || !name)
+        return v ? err_set(err, EXIT_ERROR,
+                           "no code of a function that ran in what is selected is in this page")
+                 : -1;
     printed_open(&out);
-    int rc = page_code_print(out.out, c->code[q->file], &v->selection, q->function, err);
+    int rc = page_code_print(out.out, c->code[q->file], &v->selection, name, err);
     if (rc == 0) {
+        json_put_str(j, "function", name);
         printed_put(&out, j, "code");
     } else {
         fclose(out.out);
@@ -155,6 +187,8 @@ int core_heap(struct core *c, const struct question *q, struct json *j, struct e
     if (!p)
         return -1;
     int rc = heapstory_build(&story, p, NULL, err);
+    if (rc == 0 && q->time)
+        rc = heapstory_between(&story, q->time, err);
     if (rc == 0) {
         printed_open(&out);
         heapstory_print_json(out.out, &(struct heapstory_view){&story, core_subject(p), STORY_TOP});
@@ -194,6 +228,34 @@ struct question core_of_stream(const struct question *q, const char *event, cons
     return other;
 }
 
+/* How often which latency occurred, of each scope by name, on one logarithmic axis for all. */
+static void put_latencies(struct json *j, const struct scopetree *tree)
+{
+    enum { BARS = 44 };
+    double low = HUGE_VAL, high = 1;
+    for (size_t i = 0; i < tree->flat.n; i++) {
+        low = fmin(low, fmax(1, (double)tree->flat.at[i].sum.min_ns));
+        high = fmax(high, (double)tree->flat.at[i].sum.max_ns);
+    }
+    json_put_number(j, "latency_low_ns", low);
+    json_put_number(j, "latency_high_ns", high);
+    json_key(j, "latencies");
+    json_open(j, '[');
+    for (size_t i = 0; i < tree->flat.n && i < STORY_TOP; i++) {
+        const struct scope_sum *sum = &tree->flat.at[i].sum;
+        uint64_t before = 0;
+        json_open(j, '[');
+        for (int k = 1; k <= BARS; k++) {
+            double to = low * exp(log(high / low) * k / BARS);
+            uint64_t upto = k == BARS ? sum->calls : histogram_count_to(&sum->times, (uint64_t)to);
+            json_uint(j, upto - before);
+            before = upto;
+        }
+        json_close(j, ']');
+    }
+    json_close(j, ']');
+}
+
 int core_scopes(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
     struct question spans = core_of_stream(q, stream_kind_event(STREAM_SCOPES), "self");
@@ -209,6 +271,7 @@ int core_scopes(struct core *c, const struct question *q, struct json *j, struct
                              &(struct scopetree_view){&tree, core_subject(v->selection.profile),
                                                       NULL, STORY_TOP, NULL});
         printed_put(&out, j, "scopes");
+        put_latencies(j, &tree);
     }
     scopetree_done(&tree);
     return rc;
@@ -221,17 +284,22 @@ int core_waits(struct core *c, const struct question *q, struct json *j, struct 
     struct waitstream streams;
     struct waitsum sum;
     struct selection states;
-    struct selection_opts of_threads = {.threads = question_selection(q).threads,
-                                        .processes = question_selection(q).processes};
+    struct selection_opts asked = question_selection(q);
+    struct selection_opts of_threads = {.time = asked.time,
+                                        .last = asked.last,
+                                        .threads = asked.threads,
+                                        .processes = asked.processes,
+                                        .where = asked.where};
+    bool has_states = !asked.scopes && !asked.focus && !asked.ignore && !asked.subtree;
     struct printed out;
     if (!v)
         return -1;
     if (!waitstream_find(v->selection.profile, &streams))
         return err_set(err, EXIT_ERROR, "there are no waits in this profile");
-    if (selection_build(&states, v->selection.profile, (struct value_ref){streams.states, 0},
-                        &of_threads, err) != 0)
-        return -1;
-    int rc = waitsum_build(&sum, &v->selection, &states, err);
+    has_states =
+        has_states && selection_build(&states, v->selection.profile,
+                                      (struct value_ref){streams.states, 0}, &of_threads, err) == 0;
+    int rc = waitsum_build(&sum, &v->selection, has_states ? &states : NULL, err);
     if (rc == 0) {
         printed_open(&out);
         waitsum_print_json(
@@ -239,6 +307,7 @@ int core_waits(struct core *c, const struct question *q, struct json *j, struct 
         printed_put(&out, j, "waits");
     }
     waitsum_done(&sum);
-    selection_done(&states);
+    if (has_states)
+        selection_done(&states);
     return rc;
 }

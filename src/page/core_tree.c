@@ -1,6 +1,6 @@
 /* core_tree.c - call trees for flame graphs, charts and tables of calls. */
 #include "analysis/treeshare.h"
-#include "page/core_inner.h"
+#include "page/lanes_inner.h"
 #include "view/palette.h"
 
 enum { TREE_NODES_MAX = 60000 }; /* more than a screen has pixels for */
@@ -124,6 +124,58 @@ static void tree_put_values(struct json *j, const char *key, const int64_t *at, 
     json_close(j, ']');
 }
 
+/* As JSON reads a number: a double. */
+static void tree_pack_values(struct buf *b, const int64_t *at, size_t n)
+{
+    vec_reserve(b, n * sizeof(double));
+    char *to = b->at + b->n;
+    for (size_t i = 0; i < n; i++, to += sizeof(double))
+        memcpy(to, &(double){(double)at[i]}, sizeof(double));
+    b->n += n * sizeof(double);
+}
+
+/* As text, or as bytes beside it: of a wide tree, numbers as text take longer than the tree. */
+static void tree_put_columns(struct core *c, const struct calltree *t, bool packed, struct json *j)
+{
+    const struct {
+        const char *name;
+        const int64_t *at;
+    } values[] = {{"self", t->self},
+                  {"total", t->total},
+                  {"self_samples", t->self_count},
+                  {"total_samples", t->total_count},
+                  {"start", t->start},
+                  {"extent", t->extent}};
+    enum { VALUES = sizeof values / sizeof *values };
+    if (!packed) {
+        tree_put_ids(j, "parent", t->parent, t->n);
+        tree_put_ids(j, "label", t->label, t->n);
+        for (size_t i = 0; i < VALUES; i++)
+            tree_put_values(j, values[i].name, values[i].at, t->n);
+        return;
+    }
+    json_key(j, "columns");
+    json_open(j, '[');
+    for (size_t i = 0; i < VALUES; i++)
+        if (values[i].at) {
+            json_str(j, values[i].name);
+            tree_pack_values(&c->columns, values[i].at, t->n);
+        }
+    json_str(j, "parent");
+    json_str(j, "label");
+    json_close(j, ']');
+    buf_add(&c->columns, t->parent, t->n * sizeof *t->parent);
+    buf_add(&c->columns, t->label, t->n * sizeof *t->label);
+}
+
+/* When a chart begins, as the timeline counts. */
+static double chart_start_s(const struct calltree *t, const struct profile *p)
+{
+    uint64_t first, last;
+    bool timed = lanes_span(p, &first, &last) && t->first_ns != UINT64_MAX;
+    return timed && t->first_ns > first ? (double)(t->first_ns - first) / 1e9 : 0;
+}
+
 int core_tree(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
     struct core_view *v = core_view(c, q, err);
@@ -132,14 +184,9 @@ int core_tree(struct core *c, const struct question *q, struct json *j, struct e
     const struct calltree *t = tree_of(v, q);
     json_put_uint(j, "n", t->n);
     json_put_uint(j, "left_out", t->n_left_out);
-    tree_put_ids(j, "parent", t->parent, t->n);
-    tree_put_ids(j, "label", t->label, t->n);
-    tree_put_values(j, "self", t->self, t->n);
-    tree_put_values(j, "total", t->total, t->n);
-    tree_put_values(j, "self_samples", t->self_count, t->n);
-    tree_put_values(j, "total_samples", t->total_count, t->n);
-    tree_put_values(j, "start", t->start, t->n);
-    tree_put_values(j, "extent", t->extent, t->n);
+    tree_put_columns(c, t, q->packed, j);
+    if (t->extent)
+        json_put_number(j, "from_s", chart_start_s(t, v->selection.profile));
     json_key(j, "groups");
     json_open(j, '[');
     for (size_t i = 0; t->group && i < t->n; i++)

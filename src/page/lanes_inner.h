@@ -12,7 +12,11 @@ struct lanes {
     uint64_t first_ns, last_ns; /* of all rows of the profile */
     double from_ns, to_ns;      /* since first_ns: what is seen */
     size_t bins;
+    double bins_per_ns; /* 0 = nothing is seen */
 };
+
+/* From when to when the recording is, as ranges of time understand it; false = it has no times. */
+bool lanes_span(const struct profile *p, uint64_t *ret_first, uint64_t *ret_last);
 
 /* Add VALUE, spread over FROM..TO (nanoseconds since the first row), to the bins. */
 void lanes_spread(const struct lanes *l, double *bins, double from, double to, double value);
@@ -23,7 +27,8 @@ void lanes_put_thread(struct json *j, const struct profile *p, uint32_t thread);
 
 /*
  * "states": of each thread nanoseconds running, runnable, blocked and not known by bin, and
- * "reasons": what it was blocked by, likewise, as far as stacks of waits show that.
+ * "reasons": what it was blocked by, likewise, as far as stacks of waits show that. "summed": when
+ * is not known of all its waits, so each bin has its part of sums over a while.
  */
 void lanes_put_states(struct json *j, const struct lanes *l);
 

@@ -38,7 +38,9 @@ struct question {
     const char *other_time; /* compare with this range of the same file; NULL = the second file */
     const char *by, *sort, *group, *pattern, *function;
     bool inverted, chart, force;
-    bool brief;   /* of the timeline: threads alone, no states, marks, counters and scopes */
+    bool same_arguments; /* of two files that leave them out: they are known not to differ */
+    bool brief;          /* of the timeline: threads alone, no states, marks, counters and scopes */
+    bool packed;  /* of trees: columns of numbers as bytes beside the answer (core_columns) */
     double least; /* share below which nodes are left out */
     int64_t top, skip, bins;
     int64_t pid, tid;    /* of the moment that is asked about */

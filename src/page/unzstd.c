@@ -140,7 +140,7 @@ static uint32_t forebits_peek(const struct forebits *b, unsigned n)
     return v;
 }
 
-/* One count: 0 to left + 1, in as few bits as can tell; short ones for the small values. */
+/* One count: 0 to left + 1, in as few bits as will do; short ones for the small values. */
 static uint32_t fse_take_count(struct forebits *b, uint32_t left)
 {
     unsigned bits = 32 - (unsigned)__builtin_clz(left + 1);

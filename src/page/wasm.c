@@ -4,7 +4,8 @@
  *     wasm_bytes(n)          memory for n bytes from the page; wasm_free() it
  *     wasm_load(file, at, n) 0, or -1; then the answer is the reason
  *     wasm_load_code(...)    the same for source and instructions that go with the file
- *     wasm_ask(at, n)        the answer is at wasm_answer(), wasm_answer_bytes() long
+ *     wasm_ask(at, n)        the answer is at wasm_answer(), wasm_answer_bytes() long; columns of
+ *                            numbers that belong to it at wasm_columns(), wasm_columns_bytes() long
  */
 #ifdef __wasm__
 #include "base/mem.h"
@@ -24,6 +25,8 @@ int EXPORT(wasm_load_code)(int file, const char *at, size_t n);
 void EXPORT(wasm_ask)(const char *at, size_t n);
 const char *EXPORT(wasm_answer)(void);
 size_t EXPORT(wasm_answer_bytes)(void);
+const char *EXPORT(wasm_columns)(void);
+size_t EXPORT(wasm_columns_bytes)(void);
 
 /* One page has one core. */
 static struct core *core;
@@ -85,6 +88,16 @@ const char *wasm_answer(void)
 size_t wasm_answer_bytes(void)
 {
     return answer_bytes;
+}
+
+const char *wasm_columns(void)
+{
+    return core_columns(core).at;
+}
+
+size_t wasm_columns_bytes(void)
+{
+    return core_columns(core).n;
 }
 
 /* --- packed input: the page unpacks gzip before it hands bytes over --- */
@@ -162,6 +175,30 @@ size_t ZSTD_decompressDCtx(ZSTD_DCtx *ctx, void *to, size_t room, const void *fr
 {
     (void)ctx;
     return unzstd((struct text){from, n}, to, room) ? room : zstd_failed;
+}
+
+/* --- memory: an instruction each, where wasi-libc goes word by word; it costs a call, so short
+ * ones stay loops --- */
+
+enum { MEMORY_SHORT = 64 };
+
+void *memset(void *to, int c, size_t n)
+{
+    if (n >= MEMORY_SHORT)
+        return __builtin_memset(to, c, n);
+    for (volatile char *at = to; n; n--)
+        *at++ = (char)c;
+    return to;
+}
+
+void *memcpy(void *restrict to, const void *restrict from, size_t n)
+{
+    if (n >= MEMORY_SHORT)
+        return __builtin_memcpy(to, from, n);
+    volatile char *at = to;
+    for (const char *in = from; n; n--)
+        *at++ = *in++;
+    return to;
 }
 
 /* --- wasm_libc.h --- */

@@ -282,6 +282,8 @@ static void task_end(struct processes *ps, struct task *t)
     if (!t->alive)
         return;
     t->alive = false;
+    t->end_ns = ps->now_ns;
+    ps->n_ended++;
     struct process_state *proc = process_find(ps, t->pid);
     if (proc && --proc->n_tasks == 0)
         process_end(ps, proc);
@@ -295,6 +297,7 @@ static struct task *task_get(struct processes *ps, int pid, int tid)
         return t;
     if (t) {
         task_end(ps, t);
+        ps->n_ended--;
     } else {
         idmap_add(&ps->by_tid, hash_pair((uint32_t)tid, 2), (uint32_t)ps->tasks.n);
         t = vec_push(&ps->tasks);
@@ -318,10 +321,19 @@ void processes_comm(struct processes *ps, int pid, int tid, const char *comm, bo
     t->comm = name;
     if (!exec)
         return;
+    if (ps->on_exec)
+        ps->on_exec(ps->on_exec_arg, pid, comm);
     struct process_state *proc = process_get(ps, pid);
     process_clear(proc);
     if (proc->row.i && ps->labels)
         ps->profile->processes.at[proc->row.i].attrs = process_labels(ps, proc, name);
+}
+
+void processes_on_exec(struct processes *ps, void (*on_exec)(void *arg, int pid, const char *comm),
+                       void *arg)
+{
+    ps->on_exec = on_exec;
+    ps->on_exec_arg = arg;
 }
 
 void processes_fork(struct processes *ps, int pid, int tid, int parent_pid, int parent_tid)
@@ -347,11 +359,72 @@ void processes_fork(struct processes *ps, int pid, int tid, int parent_pid, int 
         to->space->refs++;
 }
 
+/* --- who has ended --- */
+
+/* So many may be known; and after so long no record of its last moments comes any more. */
+enum { ENDED_MOST = 1024 };
+#define LATE_NS UINT64_C(10000000000)
+
+static bool is_long_ago(const struct processes *ps, uint64_t end_ns)
+{
+    return end_ns && ps->now_ns > end_ns + LATE_NS;
+}
+
+static void forget_tasks(struct processes *ps)
+{
+    size_t kept = 0;
+    idmap_done(&ps->by_tid);
+    ps->n_ended = 0;
+    for (size_t i = 0; i < ps->tasks.n; i++) {
+        struct task t = ps->tasks.at[i];
+        if (!t.alive && is_long_ago(ps, t.end_ns))
+            continue;
+        idmap_add(&ps->by_tid, hash_pair((uint32_t)t.tid, 2), (uint32_t)kept);
+        ps->tasks.at[kept++] = t;
+        ps->n_ended += !t.alive;
+    }
+    ps->tasks.n = kept;
+}
+
+/* Thousands that come and go are many megabytes in a day. Their rows in the profile stay. */
+static void forget_ended(struct processes *ps)
+{
+    size_t kept = 0;
+    forget_tasks(ps);
+    idmap_done(&ps->by_pid);
+    for (size_t i = 0; i < ps->list.n; i++) {
+        struct process_state proc = ps->list.at[i];
+        if (proc.ended && !proc.n_tasks && is_long_ago(ps, proc.end_ns))
+            continue;
+        idmap_add(&ps->by_pid, hash_pair((uint32_t)proc.pid, 1), (uint32_t)kept);
+        ps->list.at[kept++] = proc;
+    }
+    ps->list.n = kept;
+    ps->n_ended_kept = ps->n_ended;
+}
+
+/*
+ * Only once as many more have ended as were kept the last time: those of the last seconds are kept
+ * each time, and where hundreds end in a second going through them at each end would take all day.
+ */
+static bool too_many_ended(const struct processes *ps)
+{
+    return ps->live && ps->n_ended >= ENDED_MOST + 2 * ps->n_ended_kept &&
+           ps->n_ended > ps->tasks.n / 2;
+}
+
 void processes_exit(struct processes *ps, int pid, int tid)
 {
     struct task *t = task_find(ps, tid);
     if (t && t->pid == pid)
         task_end(ps, t);
+    if (too_many_ended(ps))
+        forget_ended(ps);
+}
+
+size_t processes_count(const struct processes *ps)
+{
+    return ps->list.n + ps->tasks.n;
 }
 
 /* The name of a thread of which only the number is known: its process's, or ":1234". */
@@ -403,7 +476,7 @@ bool process_is_anonymous(struct text path)
     return path.n == 0;
 }
 
-/* jit-1234.dump: mapped only to tell where it is. */
+/* jit-1234.dump: mapped only to show where it is. */
 static bool is_jitdump(struct text path)
 {
     const char *slash = memrchr(path.at, '/', path.n);

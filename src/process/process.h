@@ -30,7 +30,7 @@ void processes_move(struct processes *ps, struct profile *to);
 void processes_end_walks(struct processes *ps);
 
 /*
- * When all that is told next happened, in the clock of the rows; 0 = not known. Processes that
+ * When all that is reported next happened, in the clock of the rows; 0 = not known. Processes that
  * start or end get their times from it.
  */
 void processes_set_time(struct processes *ps, uint64_t time_ns);
@@ -67,6 +67,11 @@ struct process_map {
 
 void processes_mmap(struct processes *ps, const struct process_map *m);
 void processes_comm(struct processes *ps, int pid, int tid, const char *comm, bool exec);
+
+/* Call ON_EXEC from now on when a process is reported to run another program. */
+void processes_on_exec(struct processes *ps, void (*on_exec)(void *arg, int pid, const char *comm),
+                       void *arg);
+
 void processes_fork(struct processes *ps, int pid, int tid, int parent_pid, int parent_tid);
 void processes_exit(struct processes *ps, int pid, int tid);
 
@@ -82,7 +87,7 @@ struct process_sample {
     struct unwind_stack stack;
 };
 
-/* The stack and thread of a sample. RET_END tells how unwinding ended. */
+/* The stack and thread of a sample. RET_END says how unwinding ended. */
 struct stack_id processes_stack(struct processes *ps, const struct process_sample *s,
                                 enum unwind_end *ret_end);
 struct thread_id processes_thread(struct processes *ps, int pid, int tid);
@@ -97,13 +102,17 @@ struct stack_id processes_woken_stack(struct processes *ps, struct stack_id wait
 /* Where frames and threads are added. */
 struct profile *processes_profile(const struct processes *ps);
 
-/* The name that was told of a thread; 0 = none. */
+/* The name that was reported for a thread; 0 = none. */
 struct str_id processes_name(const struct processes *ps, int tid);
+
+/* Processes and threads of which something is kept: those that ended long ago are forgotten. */
+size_t processes_count(const struct processes *ps);
 
 /* Whether what a process has mapped is known. */
 bool processes_knows(const struct processes *ps, int pid);
 
-/* The same for a thread that has told its name itself: it counts where nobody else told one. */
+/* The same for a thread that has reported its name itself: it counts where nobody else reported
+ * one. */
 struct thread_id processes_thread_called(struct processes *ps, int pid, int tid, const char *comm);
 
 /* A number for what a process has mapped now: the same number, the same frames for the same pcs. */

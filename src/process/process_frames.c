@@ -13,7 +13,7 @@ enum { HELD_MAX = 1024 };
 /* --- files --- */
 
 /*
- * The build-id of a file that was mapped before anybody told. Libraries are mapped by every
+ * The build-id of a file that was mapped before anybody reported it. Libraries are mapped by every
  * process, and reading one takes milliseconds: each is read once.
  */
 static uint32_t read_build_id(struct processes *ps, const struct code_map *m)

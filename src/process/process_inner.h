@@ -7,7 +7,8 @@
 
 enum { PROCESS_PCS_MAX = 8192, PROCESS_CACHE_SLOTS = 1 << 13 };
 
-/* An executable mapping as it was told; its row in the profile is made when a frame needs it. */
+/* An executable mapping as it was reported; its row in the profile is made when a frame needs it.
+ */
 struct code_map {
     uint64_t start, end, offset;
     uint32_t path, build_id; /* in processes.texts */
@@ -73,6 +74,7 @@ struct process_state {
 struct task {
     int pid, tid;
     bool alive;
+    uint64_t end_ns; /* of one that is not */
     struct str_id comm;
     struct thread_id thread; /* 0 = no sample yet since it got this name */
 };
@@ -92,6 +94,8 @@ struct processes {
     VEC(struct task) tasks;
     VEC(struct held_file) held;
     struct idmap by_pid, by_tid;
+    size_t n_ended;                /* tasks that are not alive */
+    size_t n_ended_kept;           /* when some were forgotten the last time */
     struct address_space *nothing; /* of processes that are not known */
     uint32_t last_serial;
     size_t n_maps; /* of all address spaces */
@@ -100,10 +104,13 @@ struct processes {
     ino_t root_ino;
     uint64_t now_ns; /* 0 = not known */
     struct mapping_id kernel;
-    uint64_t kernel_start, kernel_end, kernel_text; /* 0 where not told */
+    uint64_t kernel_start, kernel_end, kernel_text; /* 0 where not reported */
     VEC(struct jit_owner) owners;
-    VEC(struct known_build_id) build_ids; /* of files that were mapped before anybody told */
-    bool labels;                          /* processes get them */
+    VEC(struct known_build_id)
+    build_ids; /* of files that were mapped before anybody reported them */
+    void (*on_exec)(void *arg, int pid, const char *comm); /* NULL = nobody asks */
+    void *on_exec_arg;
+    bool labels; /* processes get them */
     struct process_wish wish;
     VEC(struct process_user) users;
     VEC(struct frame_id) frames; /* of the sample at hand, innermost first */

@@ -8,7 +8,7 @@
  *     open     before the command is forked: memory to share, variables for its environment
  *     attach   to the command, which waits to exec, or to a process that runs
  *     poll     whenever an fd in the epoll wakes, and every poll_ms: hand over what came
- *     close    hand over the rest, tell what was missed
+ *     close    hand over the rest, say what was missed
  *
  * Samples and what happens to processes are handed over in the order of time.
  */
@@ -58,14 +58,14 @@ struct engine_sample {
 
 /* Where samples go. */
 struct engine_sink {
-    struct processes *processes; /* told of COMM, MMAP, FORK and EXIT by the engine itself */
+    struct processes *processes; /* gets COMM, MMAP, FORK and EXIT from the engine itself */
     /* How the walk of its stack ended. */
     enum unwind_end (*sample)(void *to, const struct engine_sample *s);
     void *to;
-    struct waits *waits; /* told of switches by the engine itself; NULL = not asked for */
+    struct waits *waits; /* gets switches from the engine itself; NULL = not asked for */
 };
 
-/* What an engine can tell about one event of a recording, at any time. */
+/* What an engine can say about one event of a recording, at any time. */
 struct engine_facts {
     const char *event; /* as opened: "cpu-clock", "cycles:u" */
     enum obtained obtained;

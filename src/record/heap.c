@@ -1,12 +1,16 @@
 #include "record/heap_inner.h"
 
 #include "base/clock.h"
+#include "model/meta.h"
+#include "record/heap_own.h"
 #include "record/timer_program.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/syscall.h>
 
-/* A ring stays in a processor's cache, and holds what a thread tells in a few milliseconds. */
+/* A ring stays in a processor's cache, and holds what a thread reports in a few milliseconds. */
 enum { RINGS = 4096, RING_BYTES = 1 << 20 };
 
 /*
@@ -66,7 +70,11 @@ static struct heap_ring *ring_of(struct heap *h, const struct ring_reader *rr)
 static uint64_t next_ticks(struct ring_reader *rr, const struct heap_ring *ring)
 {
     const struct record *rec = ring_peek(rr);
-    return rec ? heap_record_ticks(ring, rec) : UINT64_MAX;
+    if (!rec)
+        return UINT64_MAX;
+    unsigned kind = rec->kind & HEAP_KIND_MASK; /* most are of these two */
+    return kind == HEAP_AGAIN || kind == HEAP_FREE_NEAR ? ring->stamp
+                                                        : heap_record_ticks(ring, rec);
 }
 
 struct turn {
@@ -143,6 +151,37 @@ static void heap_see_ends(struct heap *h, uint64_t now)
     h->looked_at = now;
 }
 
+/* Whether something that a process wrote was not taken yet. */
+static bool has_records(const struct heap *h, int pid)
+{
+    for (size_t i = 0; i < h->rings.readers.n; i++) {
+        const struct ring_reader *rr = &h->rings.readers.at[i];
+        if (rr->pid == pid && rr->tail != atomic_load(&rr->ring->head))
+            return true;
+    }
+    return false;
+}
+
+/* Before a look: what they wrote is all there then. */
+static void see_gone(struct heap *h)
+{
+    for (size_t i = 0; i < h->programs.n && h->n_running > 1; i++) {
+        struct heap_program *p = &h->programs.at[i];
+        p->gone = !p->over && kill(p->pid, 0) != 0 && errno == ESRCH;
+    }
+}
+
+/* The last one ends with the recording: what it held is what was held at the end. */
+void heap_end_gone(struct heap *h, uint64_t time_ns)
+{
+    for (size_t i = 0; i < h->programs.n; i++) {
+        struct heap_program *p = &h->programs.at[i];
+        if (p->gone && !p->over && h->n_running > 1 && !has_records(h, p->pid))
+            heap_program_end(h, p);
+    }
+    heap_tally_leaked(&h->tally, time_ns);
+}
+
 /*
  * All that was written before now, in the order of time. What a record depends on was handed over
  * before it was written, so it is seen as well: nothing is freed here before it was allocated.
@@ -151,10 +190,12 @@ static size_t take_batch(struct heap *h)
 {
     turns t = {0};
     size_t n = 0;
+    see_gone(h);
     uint64_t until = ticks_now(&h->clock);
     bool any = rings_look(&h->rings);
     heap_see_ends(h, until);
     if (!any) {
+        heap_end_gone(h, ticks_ns(&h->clock, until));
         rings_release(&h->rings);
         return 0;
     }
@@ -169,6 +210,7 @@ static size_t take_batch(struct heap *h)
     while (t.n && n < BATCH)
         n += heap_take_turn(h, &t, until);
     vec_done(&t);
+    heap_end_gone(h, ticks_ns(&h->clock, until));
     rings_release(&h->rings);
     if (n >= GIVE)
         rings_wake(&h->rings);
@@ -187,6 +229,7 @@ static int memory_open(struct heap *h, struct err *err)
     params[STACKWALK_PARAM_TICKS] = h->clock.counter;
     params[HEAP_PARAM_SAMPLE_BYTES] = h->opts.sample_bytes;
     params[HEAP_PARAM_MAPS] = h->opts.maps;
+    params[HEAP_PARAM_NEAR] = 1;
     return 0;
 }
 
@@ -204,7 +247,7 @@ static int open_agents(struct heap *h, struct err *err)
     struct timer_static is = timer_program_static(command);
     const char *cannot = is.is_static ? "link libkelvin-heap.a into it (doc/heap.md)"
                                       : "its allocations cannot be recorded";
-    if (preload_check(HEAP_AGENT_FILE, err) != 0 ||
+    if (preload_check(HEAP_AGENT_FILE, err) != 0 || heap_own_check(command, err) != 0 ||
         (!is.has_heap && timer_program_check(command, cannot, err) != 0))
         return -1;
     ticks_init(&h->clock);
@@ -223,8 +266,9 @@ int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err)
         heap_close(h);
         return -1;
     }
-    heap_tally_init(&h->tally, o->profile,
-                    &(struct heap_tally_opts){o->sample_bytes, .no_temporary = !o->command});
+    heap_tally_init(
+        &h->tally, o->profile,
+        &(struct heap_tally_opts){o->sample_bytes, .no_temporary = !o->command, .locks = o->locks});
     h->tally.thread_of = thread_id;
     h->tally.arg = h;
     h->facts.stream = h->tally.stream;
@@ -243,15 +287,18 @@ int heap_attach(struct heap *h, struct err *err)
     return 0;
 }
 
-/* --- beside the blocks --- */
-
-static bool has_rings(const struct heap *h, int pid)
+static void note_exec(void *heap, int pid, const char *comm)
 {
-    for (size_t i = 0; i < h->rings.readers.n; i++)
-        if (h->rings.readers.at[i].pid == pid)
-            return true;
-    return false;
+    struct heap *h = heap;
+    heap_unseen_exec(&h->unseen, pid, comm);
 }
+
+void heap_watch_execs(struct heap *h)
+{
+    processes_on_exec(h->opts.processes, note_exec, h);
+}
+
+/* --- beside the blocks --- */
 
 /* A line of /proc/PID/status in bytes; 0 = it is not there. */
 static int64_t status_bytes(const char *status, const char *key)
@@ -261,7 +308,7 @@ static int64_t status_bytes(const char *status, const char *key)
 }
 
 /*
- * What the program itself has in memory; -1 when the process is gone. What it shares with us, the
+ * What the program itself has in memory; -1 when the process is over. What it shares with us, the
  * table of stacks above all, is not its own: that may well be more than all of its heap.
  */
 static int64_t read_rss(const struct heap *h, int pid)
@@ -273,6 +320,8 @@ static int64_t read_rss(const struct heap *h, int pid)
     if (n <= 0)
         return -1;
     text[n] = '\0';
+    if (strstr(text, "\nState:\tZ") && strstr(text, "\nThreads:\t1\n"))
+        return -1; /* it only waits for its parent */
     int64_t ours = shared_used_bytes(&h->rings.memory) + shared_used_bytes(&h->stacks.trie) +
                    shared_used_bytes(&h->stacks.images.memory);
     int64_t shared = status_bytes(text, "\nRssShmem:");
@@ -303,11 +352,15 @@ static void census(struct heap *h)
         if (p->over)
             continue;
         int64_t rss = read_rss(h, p->pid);
-        if (rss < 0 && !h->probes && !has_rings(h, p->pid))
-            heap_program_end(h, p);
+        if (rss < 0 && !h->probes)
+            p->gone = true;
         else if (rss >= 0 && p->censuses++) /* by the second the engine has heard of it */
             add_rss(h, p, now_ns, rss);
     }
+    if (h->probes)
+        return;
+    heap_end_gone(h, now_ns);
+    heap_unseen_look(&h->unseen, h->rings.memory.inode);
 }
 
 bool heap_poll(struct heap *h)
@@ -338,11 +391,46 @@ static void describe_stacks(struct heap *h)
     s->lost = h->facts.lost;
 }
 
-static void tell_frees(struct heap *h, const char *key, uint64_t n)
+static void tell_number(struct heap *h, const char *key, uint64_t n)
 {
     autofree char *number = mem_printf("%llu", (unsigned long long)n);
     if (n)
         meta_set_str(&h->opts.profile->meta, key, number);
+}
+
+/* How many processes the programs ran in, and who runs on. */
+static void count_processes(struct heap *h)
+{
+    for (size_t i = 0; i < h->programs.n; i++) {
+        bool again = false;
+        for (size_t k = 0; k < i && !again; k++)
+            again = h->programs.at[k].pid == h->programs.at[i].pid;
+        h->facts.processes += !again;
+        h->facts.running +=
+            !h->programs.at[i].over && !h->probes && read_rss(h, h->programs.at[i].pid) >= 0;
+    }
+}
+
+static void tell_programs(struct heap *h)
+{
+    struct meta *m = &h->opts.profile->meta;
+    autofree char *n = mem_printf("%llu", (unsigned long long)h->facts.programs);
+    meta_set_str(m, META_HEAP_PROGRAMS, n);
+    tell_number(h, META_HEAP_PROCESSES, h->facts.processes);
+    tell_number(h, META_HEAP_RUNNING, h->facts.running);
+    tell_number(h, META_HEAP_SAMPLE_BYTES, h->opts.sample_bytes);
+    if (h->own_malloc.n)
+        meta_set_str(m, META_HEAP_OWN_MALLOC, buf_cstr(&h->own_malloc));
+    if (*h->facts.unseen)
+        meta_set_str(m, META_HEAP_UNSEEN, h->facts.unseen);
+}
+
+static void name_unseen(struct heap *h)
+{
+    autobuf struct buf names = {0};
+    if (!h->probes)
+        heap_unseen_print(&h->unseen, &names);
+    snprintf(h->facts.unseen, sizeof h->facts.unseen, "%s", buf_cstr(&names));
 }
 
 static void stop_agents(struct heap *h)
@@ -364,15 +452,18 @@ void heap_stop(struct heap *h, uint64_t end_ns)
     else
         stop_agents(h);
     heap_tally_last_point(&h->tally, end_ns);
+    count_processes(h);
+    name_unseen(h);
     for (size_t i = 0; i < h->programs.n; i++)
         if (!h->programs.at[i].over)
             heap_program_end(h, &h->programs.at[i]);
     h->tally.peak_ns = ticks_ns(&h->clock, h->tally.peak_at);
     heap_tally_end(&h->tally, end_ns);
     describe_stacks(h);
-    tell_frees(h, META_UNKNOWN_FREES, h->facts.unknown);
-    tell_frees(h, META_INHERITED_FREES, h->facts.inherited);
-    tell_frees(h, META_MISSED_FREES, h->facts.doubled);
+    tell_programs(h);
+    tell_number(h, META_UNKNOWN_FREES, h->facts.unknown);
+    tell_number(h, META_INHERITED_FREES, h->facts.inherited);
+    tell_number(h, META_MISSED_FREES, h->facts.doubled);
     h->facts.vague_ns = ticks_length_ns(&h->clock, h->vague);
     if (h->facts.vague_ns > HEAP_VAGUE_NS) {
         autofree char *s = mem_printf("%.2f", (double)h->facts.vague_ns / CLOCK_SECOND_NS);
@@ -394,6 +485,8 @@ const struct heap_facts *heap_facts(struct heap *h)
     h->facts.freed = total[HEAP_FREED];
     h->facts.temporary = total[HEAP_TEMPORARY] / unit;
     h->facts.samples = h->opts.sample_bytes ? total[HEAP_SAMPLES] : 0;
+    h->facts.sample_bytes = h->opts.sample_bytes;
+    snprintf(h->facts.own_malloc, sizeof h->facts.own_malloc, "%s", buf_cstr(&h->own_malloc));
     h->facts.leaked = total[HEAP_LEAKED];
     h->facts.peak = h->tally.peak_bytes;
     h->facts.peak_ns = h->tally.peak_ns;
@@ -411,6 +504,8 @@ void heap_close(struct heap *h)
     rings_close(&h->rings);
     stackwalk_close(&h->stacks);
     heap_tally_done(&h->tally);
+    buf_done(&h->own_malloc);
+    heap_unseen_done(&h->unseen);
     idmap_done(&h->sites);
     idmap_done(&h->thread_map);
     vec_done(&h->threads);

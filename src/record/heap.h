@@ -5,6 +5,8 @@
  *     heap.c         rings of all threads, joined by time
  *     heap_take.c    what a record does
  *     heap_maps.c    the same of anonymous maps
+ *     heap_own.c     programs whose malloc no agent sees
+ *     heap_unseen.c  programs that no agent got into
  *     heap_live.c    the blocks that a process holds
  *     heap_tally.c   sums by stack, thread and slice of time; rows of the profile
  *     heap_probe.c   samples of a process that runs already, by probes of the kernel (heapbpf.h)
@@ -20,7 +22,7 @@
  * flows; live bytes and RSS are counters.
  *
  * The table takes at most 60 bytes per block, and while it grows half as much again. Blocks beyond
- * half of the machine's memory are left out, with their frees, and told.
+ * half of the machine's memory are left out, with their frees, and reported.
  */
 #pragma once
 #include "process/process.h"
@@ -36,6 +38,7 @@ struct heap_opts {
     uint64_t blocks_max;         /* followed at once; 0 = as half of this machine's memory holds */
     uint64_t sample_bytes;       /* one sample in so many bytes, on average; 0 = every block */
     bool maps;                   /* anonymous maps as well; not of a running process */
+    bool locks;                  /* are recorded as well: which blocks are allocated under one */
     size_t stack_bytes;          /* of a running process: to copy of each stack at most */
 
     /* The scopes that a path of a thread's ring of scopes stands for, as labels (scopes_labels());
@@ -46,9 +49,14 @@ struct heap_opts {
 
 struct heap_facts {
     uint64_t programs;                      /* that an agent got into */
+    uint64_t processes;                     /* that they ran in */
+    uint64_t running;                       /* of these, when it ended */
+    char own_malloc[160];                   /* names of programs whose malloc is not seen */
+    char unseen[160];                       /* names of programs that no agent got into */
     int64_t allocations, frees, temporary;  /* blocks */
     int64_t allocated, peak, leaked, freed; /* bytes */
     int64_t samples;                        /* blocks that were seen; 0 = all were */
+    uint64_t sample_bytes;                  /* one in so many bytes; 0 = all */
     uint64_t peak_ns;
     uint64_t unknown;   /* frees of blocks that nobody had seen allocated */
     uint64_t inherited; /* the same, by the child of a fork: blocks of its parent */
@@ -74,6 +82,9 @@ struct heap_facts {
  */
 int heap_open(const struct heap_opts *o, struct heap **ret, struct err *err);
 int heap_attach(struct heap *h, struct err *err); /* the command is forked, and waits */
+
+/* The command is about to run: what it starts from now on must report, or is not seen. */
+void heap_watch_execs(struct heap *h);
 
 /* Take what came. True when there is more. */
 bool heap_poll(struct heap *h);

@@ -2,10 +2,12 @@
  * heap_inner.h - what heap.c and heap_take.c share.
  */
 #pragma once
+#include "base/buf.h"
 #include "model/heap_areas.h"
 #include "model/heap_live.h"
 #include "model/heap_tally.h"
 #include "record/heap.h"
+#include "record/heap_unseen.h"
 #include "record/preload.h"
 #include "record/stackwalk.h"
 #include "record/ticks.h"
@@ -15,6 +17,7 @@
 struct heap_program {
     int pid;
     bool over;
+    bool gone;   /* the process ended before the last look at the rings */
     bool forked; /* and no program of its own: its parent's blocks are not in `live` */
     struct heap_live live;
     struct heap_areas areas;
@@ -38,7 +41,12 @@ struct heap_ring {
     bool realloc_pending;
     struct heap_block pending; /* freed by a realloc that is under way */
     struct attrs_id scopes;    /* that it allocates in */
-    struct heap_area unmapped; /* last, as a whole; start 0: it was no map that is known */
+    bool locked;               /* the thread held a lock when it wrote the record at hand */
+    uint64_t pointer;          /* the block of the last record */
+    struct heap_near {
+        uint32_t node, site_plus_1; /* 0 = not looked for yet */
+    } near[HEAP_NEAR_NODES];        /* stacks that came before: wire/heap.h */
+    struct heap_area unmapped;      /* last, as a whole; start 0: it was no map that is known */
 };
 
 struct heap_thread {
@@ -74,14 +82,17 @@ struct heap {
     struct idmap sites, thread_map;
     struct heap_late_site late_sites[HEAP_LATE_SITES];
     bool stopped;
-    size_t n_benchmarks; /* that told what they allocate */
-    uint64_t n_live;     /* blocks that are followed, of all programs */
+    size_t n_benchmarks;   /* that reported what they allocate */
+    uint64_t n_live;       /* blocks that are followed, of all programs */
+    size_t n_running;      /* programs that are not over */
+    struct buf own_malloc; /* names of programs, as META_HEAP_OWN_MALLOC has them */
+    struct heap_unseen unseen;
     struct ticks clock;
     uint64_t slice_ticks; /* when the slice at hand ends */
     uint64_t last_census_ns;
     uint64_t looked_at;         /* ticks: the last look at the rings */
     uint64_t vague;             /* ticks that a block's time may be off by at most */
-    struct heap_probes *probes; /* of a process that ran already; NULL = agents tell */
+    struct heap_probes *probes; /* of a process that ran already; NULL = agents report */
 };
 
 /* Take the record at the front of a ring; TICKS as heap_record_ticks() has it. */
@@ -120,5 +131,8 @@ struct heap_program *heap_program_of(struct heap *h, struct heap_ring *ring);
 /* When that record was written; 0 when it makes no sense. */
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec);
 
-/* A process has ended, or runs another program. */
+/* A process has ended, or runs another program. Then call heap_tally_leaked(). */
 void heap_program_end(struct heap *h, struct heap_program *p);
+
+/* End the programs of processes that are gone and of which all was taken. */
+void heap_end_gone(struct heap *h, uint64_t time_ns);

@@ -41,7 +41,7 @@ struct heap_probes {
     VEC(struct asked) threads;
     struct idmap by_tid;
     uint64_t ends[UNWIND_ENDS];
-    uint64_t lost;             /* as the rings tell; the programs know of those that had a stack */
+    uint64_t lost;             /* as the rings say; the programs know of those that had a stack */
     uint64_t start_ns, end_ns; /* of the probes; end 0 = they are there */
     uint64_t looked_ns, last_stops; /* when they were counted last */
 };
@@ -147,9 +147,12 @@ static void take_probe_record(struct heap *h, const struct perf_event_header *he
         take_got(h, t, &r);
 }
 
+/* Probes are taken away one after the other, which lasts: those of frees see more than the rest. */
 static void take_probe_records(struct heap *h, uint64_t until_ns)
 {
     struct heapbpf *b = &h->probes->bpf;
+    uint64_t end_ns = h->probes->end_ns;
+    until_ns = end_ns && end_ns < until_ns ? end_ns : until_ns;
     for (size_t i = 0; i < b->rings.n; i++)
         perfring_look(&b->rings.at[i]);
     for (struct perfring *next; (next = perfmerge_next(b->rings.at, b->rings.n, until_ns));

@@ -4,10 +4,11 @@
 #include "record/heap_inner.h"
 
 #include "model/meta.h"
+#include "record/heap_own.h"
 
 #include <math.h>
 
-/* Whose figures are kept: a program could tell of any number. */
+/* Whose figures are kept: a program could report any number. */
 enum { BENCHMARKS_MAX = 4096 };
 
 /* --- programs --- */
@@ -33,13 +34,19 @@ void heap_program_end(struct heap *h, struct heap_program *p)
     heap_live_done(&p->live);
     heap_areas_done(&p->areas);
     p->over = true;
+    h->n_running--;
 }
 
 static struct heap_program *program_new(struct heap *h, int pid)
 {
     struct heap_program *old = program_find(h, pid);
-    if (old)
+    uint64_t now_ns = ticks_ns(&h->clock, h->tally.now);
+    h->n_running++;
+    heap_end_gone(h, now_ns); /* what came after them never was beside what they held */
+    if (old && !old->over) {
         heap_program_end(h, old);
+        heap_tally_leaked(&h->tally, now_ns);
+    }
     struct heap_program *p = vec_push(&h->programs);
     *p = (struct heap_program){.pid = pid, .rss_counter = -1};
     return p;
@@ -75,6 +82,17 @@ static bool is_glibc_malloc(struct text maps)
     return maps_have(maps, "/libc.so.6") || maps_have(maps, "/libc-2.");
 }
 
+/* Few names say what is to be said. */
+static void note_own_malloc(struct heap *h, int pid, struct text maps)
+{
+    enum { NAMES_BYTES = 120 };
+    autofree char *name = NULL;
+    if (!heap_own_malloc(pid, maps, &name) || h->own_malloc.n > NAMES_BYTES ||
+        strstr(buf_cstr(&h->own_malloc), name))
+        return;
+    buf_printf(&h->own_malloc, "%s%s", h->own_malloc.n ? ", " : "", name);
+}
+
 static void take_maps(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
     if (rec->words < STACKWALK_MAPS_WORDS)
@@ -82,6 +100,8 @@ static void take_maps(struct heap *h, struct heap_ring *ring, const struct recor
     h->facts.other_malloc |= !is_glibc_malloc(stackwalk_maps_text(rec));
     if (rec->kind == STACKWALK_START) {
         h->facts.programs++;
+        heap_unseen_start(&h->unseen, ring->pid, h->threads.at[ring->thread].comm);
+        note_own_malloc(h, ring->pid, stackwalk_maps_text(rec));
         program_new(h, ring->pid);
         ring->program = 0;
         rings_close_older(&h->rings, ring->pid, ring->start_ns);
@@ -141,13 +161,15 @@ uint32_t heap_site_of(struct heap *h, struct heap_ring *ring, uint32_t node)
     return late->site_plus_1 - 1;
 }
 
-/* The thread has told the path's name before it told us of the path. */
+/* The thread has reported the path's name before it reported the path. */
 static void take_scope(struct heap *h, struct heap_ring *ring, const struct record *rec)
 {
     struct scopes_place place = {ring->pid, ring->tid, rec->own};
     h->facts.scoped = true;
     ring->scopes = rec->own && h->opts.scopes_of ? h->opts.scopes_of(h->opts.arg, &place)
                                                  : (struct attrs_id){0};
+    for (int i = 0; i < HEAP_NEAR_NODES; i++)
+        ring->near[i].site_plus_1 = 0;
 }
 
 /* --- blocks --- */
@@ -183,6 +205,8 @@ void heap_take_block(struct heap *h, struct heap_ring *ring, const struct heap_b
         tell_freed(h, ring, &old, false);
     }
     heap_tally_alloc(&h->tally, new.site, new.size_bytes);
+    if (ring->locked)
+        heap_tally_locked(&h->tally, new.site, new.size_bytes);
     if (grown)
         heap_tally_grown(&h->tally, new.site, new.size_bytes);
 }
@@ -194,6 +218,27 @@ static void take_alloc(struct heap *h, struct heap_ring *ring, uint32_t node, ui
                              .size_bytes = size_bytes,
                              .ticks = ring->ticks,
                              .site = heap_site_of(h, ring, node)};
+    ring->pointer = address;
+    ring->near[node % HEAP_NEAR_NODES] = (struct heap_near){node, new.site + 1};
+    heap_take_block(h, ring, &new);
+}
+
+/* The block of a record of 8 bytes is N steps from that of the record before. */
+static uint64_t take_step(struct heap_ring *ring, int64_t n)
+{
+    ring->pointer += (uint64_t)(n * (1 << HEAP_STEP_SHIFT));
+    return ring->pointer;
+}
+
+static void take_again(struct heap *h, struct heap_ring *ring, const struct record *rec)
+{
+    struct heap_near *near = &ring->near[(rec->kind >> HEAP_KIND_NODE_SHIFT) % HEAP_NEAR_NODES];
+    if (!near->site_plus_1)
+        near->site_plus_1 = heap_site_of(h, ring, near->node) + 1;
+    struct heap_block new = {.address = take_step(ring, (int32_t)rec->own >> HEAP_AGAIN_SIZE_BITS),
+                             .size_bytes = rec->own & ((1u << HEAP_AGAIN_SIZE_BITS) - 1),
+                             .ticks = ring->ticks,
+                             .site = near->site_plus_1 - 1};
     heap_take_block(h, ring, &new);
 }
 
@@ -205,7 +250,7 @@ static void take_small(struct heap *h, struct heap_ring *ring, uint32_t node, ui
 void heap_take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
 {
     struct heap_block b;
-    uint64_t address = word & HEAP_POINTER_MASK;
+    uint64_t address = ring->pointer = word & HEAP_POINTER_MASK;
     struct heap_program *p = heap_program_of(h, ring);
     if (!heap_live_take(&p->live, address, &b)) {
         *(p->forked ? &h->facts.inherited : &h->facts.unknown) += 1;
@@ -218,6 +263,13 @@ void heap_take_free(struct heap *h, struct heap_ring *ring, uint64_t word)
         ring->pending = b;
     bool temporary = word >> HEAP_FREE_SHIFT & HEAP_FREE_TEMPORARY;
     tell_freed(h, ring, &b, temporary);
+}
+
+static void take_free_near(struct heap *h, struct heap_ring *ring, uint32_t own)
+{
+    uint64_t address = take_step(ring, (int32_t)own >> HEAP_FREE_FLAG_BITS) & HEAP_POINTER_MASK;
+    uint64_t flags = own & ((1u << HEAP_FREE_FLAG_BITS) - 1);
+    heap_take_free(h, ring, address | flags << HEAP_FREE_SHIFT);
 }
 
 /* A realloc failed: as if the block had not been freed. */
@@ -276,17 +328,21 @@ static const uint8_t record_words[] = {
     [HEAP_REMAP] = 4,
     [HEAP_PER_OP] = 4,
     [HEAP_SCOPE] = 1,
+    [HEAP_AGAIN] = 1,
+    [HEAP_FREE_NEAR] = 1,
 };
 
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec)
 {
-    if (rec->kind >= HEAP_KINDS || rec->words < record_words[rec->kind])
+    unsigned kind = rec->kind & HEAP_KIND_MASK;
+    if (kind >= HEAP_KINDS || rec->words < record_words[kind])
         return 0;
-    if (rec->kind == HEAP_FREE)
-        return ring->stamp + rec->own;
-    if (rec->kind == HEAP_ALLOC_SAME || rec->kind == HEAP_SCOPE)
+    if (kind == HEAP_AGAIN || kind == HEAP_FREE_NEAR || kind == HEAP_ALLOC_SAME ||
+        kind == HEAP_SCOPE)
         return ring->stamp;
-    return rec->payload[rec->kind == HEAP_FREE_LATE ? 1 : 0];
+    if (kind == HEAP_FREE)
+        return ring->stamp + rec->own;
+    return rec->payload[kind == HEAP_FREE_LATE ? 1 : 0];
 }
 
 /* Records further apart than this all have a time of their own: see HEAP_STAMP_TICKS. */
@@ -332,7 +388,14 @@ void heap_take(struct heap *h, struct heap_ring *ring, const struct record *rec,
     if (!ticks || rec->kind == HEAP_SCOPE)
         return;
     heap_take_time(h, ring, ticks);
-    switch (rec->kind) {
+    ring->locked = rec->kind & HEAP_KIND_LOCKED;
+    switch (rec->kind & HEAP_KIND_MASK) {
+    case HEAP_AGAIN:
+        take_again(h, ring, rec);
+        break;
+    case HEAP_FREE_NEAR:
+        take_free_near(h, ring, rec->own);
+        break;
     case STACKWALK_START:
     case STACKWALK_MAPS:
         take_maps(h, ring, rec);

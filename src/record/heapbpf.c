@@ -197,7 +197,7 @@ static int heapbpf_refused(const char *what, struct err *err)
     return err_set_errno(err, e, "%s", what);
 }
 
-/* Frees first and returns before entries, so that nothing is told of half. */
+/* Frees first and returns before entries, so that nothing is reported by halves. */
 int heapbpf_attach(struct heapbpf *b, const struct heapbpf_opts *o, struct err *err)
 {
     static const enum heapbpf_probe order[] = {PROBE_FREE, PROBE_RETURN, PROBE_ENTRY};

@@ -1,13 +1,13 @@
 /*
- * heapbpf.h - BPF programs at the functions of an allocator, which tell of samples of its blocks.
+ * heapbpf.h - BPF programs at the functions of an allocator, which report samples of its blocks.
  *
  * Probes (uprobes of perf_event_open) stop every thread of one process at these functions and run
  * a program in the kernel. Nothing is loaded into the process. Samples are drawn by bytes, as the
  * agent does: the program counts down a random number of bytes, a counter for each CPU.
  *
- *     at the entry     count down; a sample is told with its registers and stack (ALLOC)
- *     at the return    of a sample: its address is told and kept (BLOCK, NO_ROOM, FAILED)
- *     at a free        of an address that is kept: it is told and forgotten (FREE)
+ *     at the entry     count down; a sample is reported with its registers and stack (ALLOC)
+ *     at the return    of a sample: its address is reported and kept (BLOCK, NO_ROOM, FAILED)
+ *     at a free        of an address that is kept: it is reported and forgotten (FREE)
  *
  * All else ends in the kernel. A stop costs the program a few microseconds, and a block with its
  * free takes three of them: heapbpf_count() says how many there were. What one costs on this

@@ -3,8 +3,8 @@
  *
  *     listen_open() -> listen_fd() becomes readable -> listen_poll() -> listen_close()
  *
- * Nothing blocks: sockets are read and written as far as they go, by the thread that calls. Whoever
- * connects costs no more than LISTEN_CLIENTS sockets and answers; when there are more, the oldest
+ * Nothing blocks: sockets are read and written as far as they go, by the thread that calls. Clients
+ * cost no more than LISTEN_CLIENTS sockets and answers; when there are more, the oldest
  * goes. A request has at most LISTEN_REQUEST_MAX bytes, and a client LISTEN_CLIENT_NS from its
  * first byte to its last. An answer is made at most every LISTEN_FRESH_NS, however many ask.
  *

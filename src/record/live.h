@@ -1,5 +1,5 @@
 /*
- * live.h - what a recorder tells by HTTP while it runs.
+ * live.h - what a recorder serves by HTTP while it runs.
  *
  *     /          the scopes as a table, for people
  *     /metrics   for Prometheus: its text format, version 0.0.4

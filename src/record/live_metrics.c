@@ -27,7 +27,7 @@ bool live_number(const struct recorder *r, size_t i, struct scopes_number *ret)
     struct scopes_number other;
     for (size_t k = 0; k < i && scopes_number(r->scopes, k, &other); k++)
         if (other.name.i == ret->name.i && other.pid == ret->pid)
-            return false; /* told there */
+            return false; /* reported there */
     for (size_t k = i + 1; scopes_number(r->scopes, k, &other); k++) {
         if (other.name.i != ret->name.i || other.pid != ret->pid)
             continue;

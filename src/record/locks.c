@@ -84,12 +84,23 @@ static size_t locks_take_ring(struct locks *l, struct ring_reader *rr)
     return n;
 }
 
+/* A thread that ends by itself closes its ring: it waits for nothing then. */
+static void locks_take_open_waits(struct locks *l, bool all)
+{
+    for (size_t i = 0; i < l->rings.readers.n; i++) {
+        const struct ring_reader *rr = &l->rings.readers.at[i];
+        if ((all || rr->closed) && atomic_load(&rr->ring->state) == RING_LIVE)
+            locks_take_open(l, rr);
+    }
+}
+
 static size_t locks_take_rings(struct locks *l)
 {
     size_t n = 0;
     if (rings_look(&l->rings))
         for (size_t i = 0; i < l->rings.readers.n; i++)
             n += locks_take_ring(l, &l->rings.readers.at[i]);
+    locks_take_open_waits(l, false);
     rings_release(&l->rings);
     return n;
 }
@@ -127,6 +138,7 @@ void locks_stop(struct locks *l)
         return;
     for (int i = 0; i < STOP_POLLS && locks_take_rings(l); i++)
         ; /* what still runs may write for ever */
+    locks_take_open_waits(l, true);
     l->rings.channel->stop = 1;
     rings_wake(&l->rings);
     locks_write_waits(l, true);

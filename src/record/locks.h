@@ -5,12 +5,13 @@
  *     locks_take.c   what a record does
  *     stackwalk.c    stacks that the agents walked themselves
  *
- * An agent (lib/locks.c) is preloaded: only threads that have to wait tell something, and threads
+ * An agent (lib/locks.c) is preloaded: only threads that have to wait report something, and threads
  * that let go of what another waits for. Nothing there waits for the recorder; what finds no room
  * is lost and counted.
  *
  *     stream "locks"         a row for each wait: stack and thread that waited, attributes lock,
  *                            kind and holder, when and how long
+ *                            (`ended` = "no": it had not ended when the program or recording did)
  *     stream "lock-holders"  the same waits, with the stack and thread that held the lock when
  *                            the wait began, taken when it let go
  *     stream "lock-holds"    how long locks were held that others waited for, with the stack and
@@ -49,7 +50,10 @@ struct locks_opts {
 struct locks_facts {
     uint64_t programs; /* that an agent got into */
     uint64_t waits, wait_ns;
+    uint64_t signal_waits, signal_ns; /* of these, for conditions, semaphores and barriers */
+    uint64_t open;     /* of all, that had not ended when the program or the recording did */
     uint64_t locks;    /* that somebody waited for */
+    uint64_t signals;  /* of these, conditions, semaphores and barriers */
     uint64_t lost;     /* records that found no room */
     uint64_t ringless; /* threads that found no ring */
     uint64_t bad;      /* records that make no sense */

@@ -44,6 +44,7 @@ struct locks_pending {
     int pid;
     uint16_t looks;
     uint8_t kind;
+    bool open; /* it never ended: LENGTH is that until its process or the recording did */
 };
 
 enum {
@@ -81,6 +82,9 @@ void locks_add_streams(struct locks *l);
 
 /* Take one record of a ring. */
 void locks_take(struct locks *l, const struct ring_reader *rr, const struct record *rec);
+
+/* Take the wait of a thread that will not say how it ended, if it waits. */
+void locks_take_open(struct locks *l, const struct ring_reader *rr);
 
 /* Write the waits whose holder is known or will not be, or ALL. */
 void locks_write_waits(struct locks *l, bool all);

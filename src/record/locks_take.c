@@ -150,6 +150,44 @@ static void locks_take_wait(struct locks *l, const struct ring_reader *rr, const
     *vec_push(&l->pending) = new;
 }
 
+/* When a thread's process ended, in ticks; NOW while it lives, or where that is not known. */
+static uint64_t wait_end_of(struct locks *l, struct thread_id thread, uint64_t now)
+{
+    const struct profile *p = l->opts.profile;
+    uint64_t end_ns = p->processes.at[p->threads.at[thread.i].process.i].end_ns;
+    uint64_t now_ns = ticks_ns(&l->ticks, now);
+    if (!end_ns || end_ns >= now_ns)
+        return now;
+    double per_ns = (double)UINT32_MAX / (double)ticks_length_ns(&l->ticks, UINT32_MAX);
+    return now - (uint64_t)((double)(now_ns - end_ns) * per_ns);
+}
+
+void locks_take_open(struct locks *l, const struct ring_reader *rr)
+{
+    struct ring *ring = rr->ring;
+    uint64_t start = atomic_exchange(&ring->waiting[LOCKS_WAITING_START], 0);
+    uint64_t word = atomic_load(&ring->waiting[LOCKS_WAITING_LOCK]);
+    uint64_t where = atomic_load(&ring->waiting[LOCKS_WAITING_WHERE]);
+    unsigned kind = start ? kind_of(l, word) : LOCKS_KINDS;
+    if (kind == LOCKS_KINDS)
+        return;
+    struct locks_pending new = {.stack = locks_stack(l, rr, (uint32_t)where),
+                                .thread = locks_thread(l, rr),
+                                .start = start,
+                                .lock = locks_find_lock(l, rr->pid, word & LOCKS_ADDRESS_MASK),
+                                .holder = (uint32_t)(where >> 32),
+                                .pid = rr->pid,
+                                .kind = (uint8_t)kind,
+                                .open = true};
+    uint64_t end = wait_end_of(l, new.thread, ticks_now(&l->ticks));
+    if (end < start) {
+        l->facts.bad++;
+        return;
+    }
+    new.length = end - start;
+    *vec_push(&l->pending) = new;
+}
+
 /* How long the thread that lets go had the lock, where it says so. */
 static void write_hold(struct locks *l, const struct locks_release *r, uint64_t word, uint64_t held)
 {
@@ -320,6 +358,9 @@ static struct thread_id thread_find(const struct locks *l, const struct locks_pe
     for (uint32_t i = (uint32_t)p->threads.n; w->holder && i-- > 1;)
         if (p->threads.at[i].tid == (int32_t)w->holder)
             return (struct thread_id){i};
+    /* A thread that never ran while it was looked at may still keep a lock for ever. */
+    if (w->open && w->holder && processes_name(l->opts.processes, (int)w->holder).i)
+        return processes_thread(l->opts.processes, w->pid, (int)w->holder);
     return (struct thread_id){0};
 }
 
@@ -362,14 +403,21 @@ static void write_wait(struct locks *l, const struct locks_pending *w)
     struct err ignored;
     if (holder.i)
         row.attrs = add_text(p, attrs, "holder", p->threads.at[holder.i].name);
+    if (w->open)
+        row.attrs = add_text(p, row.attrs, "ended", profile_add_str(p, text_of("no")));
     if (profile_add_row(p, l->waits, &row, &ignored) != 0) {
         l->facts.bad++;
         return;
     }
     l->facts.waits++;
     l->facts.wait_ns += length_ns;
+    bool signal = w->kind >= LOCKS_CONDITION;
+    l->facts.signal_waits += signal;
+    l->facts.signal_ns += signal ? length_ns : 0;
+    l->facts.open += w->open;
     if (!k->waited_for) {
         l->facts.locks++;
+        l->facts.signals += signal;
         write_created(l, w->lock, w->kind);
     }
     k->waited_for = true;

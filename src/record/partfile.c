@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/text.h"
+#include "wire/chunk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,6 +97,17 @@ static int open_part(struct partfile *f, struct err *err)
     return err_set_errno(err, e, "cannot write '%s'; choose a place with -o", f->path);
 }
 
+/* What is at PATH is no recording, neither by its name nor by its first bytes. */
+static bool is_something_else(const char *path)
+{
+    char head[CHUNK_FILE_BYTES];
+    if (text_ends(text_of(path), ".kelvin") || path_kind(path) != PATH_FILE)
+        return false;
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : 0;
+    return n > 0 && !chunk_probe((struct text){head, (size_t)n});
+}
+
 int partfile_open(struct partfile *f, const char *output, struct err *err)
 {
     mode_t mode;
@@ -102,7 +115,12 @@ int partfile_open(struct partfile *f, const char *output, struct err *err)
     if (find_target(f, output, &mode, err) != 0)
         return -1;
     f->path = mem_printf("%s.part", f->target);
-    int fd = open_part(f, err);
+    int fd = is_something_else(f->target)
+                 ? err_set(err, EXIT_ERROR,
+                           "'%s' exists and is not a recording: delete it, or choose a place with "
+                           "-o",
+                           output)
+                 : open_part(f, err);
     if (fd >= 0 && check_part(f, fd, err) == 0 && lock_part(f, output, fd, mode, err) == 0) {
         f->out = fdopen(fd, "w");
         return 0;

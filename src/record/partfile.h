@@ -18,7 +18,8 @@ struct partfile {
 
 /*
  * Create OUTPUT.part, empty, with the mode of the file that it will replace, else 0600. A file that
- * another user put into a shared folder is replaced, but its mode is not kept.
+ * another user put into a shared folder is replaced, but its mode is not kept. A file that is no
+ * recording and is not called one (.kelvin) is refused.
  */
 int partfile_open(struct partfile *f, const char *output, struct err *err);
 

@@ -73,11 +73,14 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct perf_run *r, c
     va_end(ap);
 }
 
-/* The kernel refuses rates above its limit: take the limit and say so. */
+/*
+ * The kernel refuses rates above its limit: take the limit and say so. Close to it, advice to raise
+ * the rate gains nothing.
+ */
 static double limited_rate(struct perf_run *r)
 {
     long limit = perfattr_sysctl("perf_event_max_sample_rate");
-    r->rate_is_most = limit > 0 && r->opts.rate_hz >= (double)limit;
+    r->rate_is_most = limit > 0 && r->opts.rate_hz >= 0.8 * (double)limit;
     if (limit <= 0 || r->opts.rate_hz <= (double)limit)
         return r->opts.rate_hz;
     add_note(r, "the rate is %ld Hz, kernel.perf_event_max_sample_rate", limit);
@@ -340,6 +343,21 @@ static void perf_take_turn(struct perf_run *r)
     choose_set(r);
 }
 
+/* A wait that lasted so long is worth a look of its own. */
+enum { LONG_WAIT_NS = 20000000 };
+
+/* Long waits that began while stacks were off. They are asked for when the recorder is awake
+ * anyway. */
+static void look_at_long_waits(struct perf_run *r, uint64_t least_ns)
+{
+    enum { LOOKS_APART_NS = 50000000 };
+    uint64_t now_ns = clock_monotonic_ns();
+    if (!r->switches.stacks || now_ns < r->next_look_ns)
+        return;
+    perfswitch_look_again(&r->switches, now_ns - least_ns, !r->opts.machine);
+    r->next_look_ns = now_ns + LOOKS_APART_NS;
+}
+
 /* Stacks of switches and of wakers, where switches come too fast for all. */
 static void take_turns_with_stacks(struct perf_run *r)
 {
@@ -363,6 +381,7 @@ static int perf_poll(void *run, struct err *err)
     perf_take_until(r, clock_monotonic_ns() - LATE_NS);
     perf_take_turn(r);
     take_turns_with_stacks(r);
+    look_at_long_waits(r, LONG_WAIT_NS);
     if (r->samples > before && !r->turned)
         wake_after(r, look_ns(r) / 2 + random_below(r, look_ns(r)));
     return 0;
@@ -428,12 +447,20 @@ static void read_counts(struct perf_run *r)
     }
     for (size_t i = 0; i < r->n_events && lost_of_all; i++)
         r->facts[i].lost = lost_of[i];
+    for (size_t i = 0; i < r->n_events && r->filtered; i++) {
+        struct engine_facts *f = &r->facts[i];
+        uint64_t unseen_ns = f->cpu_used_ns > f->sampled_ns ? f->cpu_used_ns - f->sampled_ns : 0;
+        if (r->attrs[i].clock)
+            f->lost = perffilter_lost(f->lost, unseen_ns, f->rate_hz);
+    }
     note_multiplexed(r);
 }
 
 static void perf_stop(void *run)
 {
     struct perf_run *r = run;
+    r->next_look_ns = 0;
+    look_at_long_waits(r, 0);
     uint64_t end_ns = clock_monotonic_ns();
     perfevents_disable(&r->events);
     perf_take_until(r, UINT64_MAX);

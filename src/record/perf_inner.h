@@ -42,8 +42,9 @@ struct perf_run {
     /* turns */
     bool turned;
     uint64_t turn_end_ns, next_turn_ns, next_turn_samples;
-    uint64_t random;    /* state of the generator for them */
-    uint64_t lost_told; /* by records; the events themselves may know of more */
+    uint64_t next_look_ns; /* at long waits without a stack */
+    uint64_t random;       /* state of the generator for them */
+    uint64_t lost_told;    /* by records; the events themselves may know of more */
     uint64_t kernel_pcs[PERFSAMPLE_PCS_MAX];
 };
 

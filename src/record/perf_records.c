@@ -172,7 +172,7 @@ static void take_exit_record(struct perf_run *r, const uint32_t *ids, uint64_t a
 
 /* --- all of them --- */
 
-/* Whoever calls exec takes the number of its process's first thread. */
+/* A thread that calls exec takes the number of its process's first thread. */
 static void take_comm_record(struct perf_run *r, const struct perf_event_header *h, uint64_t at_ns)
 {
     const uint32_t *w = (const void *)(h + 1);
@@ -249,16 +249,36 @@ static void take_record(struct perf_run *r, const struct perf_event_header *h, u
     }
 }
 
+/*
+ * The kernel tells of lost records once it has room again, which may be after we took what other
+ * CPUs wrote meanwhile. So a ring that was full has a hole from its last record to its next one.
+ */
+static void end_hole(struct perf_run *r, struct perfring *ring)
+{
+    if (ring->hole)
+        perfswitch_end_hole(&r->switches);
+    ring->hole = false;
+}
+
+static void begin_hole(struct perf_run *r, struct perfring *ring)
+{
+    ring->hole = ring->full && ring->tail == ring->head;
+    if (ring->hole)
+        perfswitch_begin_hole(&r->switches);
+}
+
 void perf_take_until(struct perf_run *r, uint64_t until_ns)
 {
     struct perfevents *e = &r->events;
     for (size_t i = 0; i < e->rings.n; i++)
         perfring_look(&e->rings.at[i]);
-    for (struct perfring *next; (next = perfmerge_next(e->rings.at, e->rings.n, until_ns));
-         perfring_release(next)) {
+    for (struct perfring *next; (next = perfmerge_next(e->rings.at, e->rings.n, until_ns));) {
         uint64_t at_ns = perfring_time(next);
+        end_hole(r, next);
         perf_settle_endings(r, at_ns, -1);
         take_record(r, perfring_get(next), at_ns);
+        perfring_release(next);
+        begin_hole(r, next);
     }
     if (r->lost_told > r->facts[0].lost)
         r->facts[0].lost = r->lost_told;

@@ -16,6 +16,7 @@ struct perfattr {
     enum obtained obtained;
     bool clock;         /* a software clock */
     bool of_cpu;        /* of all that runs on a CPU, whatever is recorded */
+    const char *filter; /* of a tracepoint: which records are samples; NULL = all */
     int dropped;        /* features that this kernel does not have */
     size_t stack_most;  /* copy no more of each stack than this; 0 = as much as the others */
     size_t stack_first; /* and only this until perfevents_grow(); 0 = that from the start */

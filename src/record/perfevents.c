@@ -155,6 +155,11 @@ static void make_of_cpu(struct perf_event_attr *t, bool exclude_idle)
     t->enable_on_exec = 0;
 }
 
+static int apply_trace_filter(const struct perfattr *a, int fd)
+{
+    return a->filter ? ioctl(fd, PERF_EVENT_IOC_SET_FILTER, a->filter) : 0;
+}
+
 bool perfevents_may_filter(const struct perfattr *a, const struct perffilter *f)
 {
     struct perfattr s = *a;
@@ -170,7 +175,7 @@ int perfevents_probe_machine(const struct perfattr *a, struct err *err)
     int cpu = sched_getcpu();
     make_of_cpu(&s.attr, true);
     autoclose int fd = perfattr_open(&s, -1, cpu < 0 ? 0 : cpu);
-    if (fd >= 0)
+    if (fd >= 0 && apply_trace_filter(&s, fd) == 0)
         return 0;
     if (errno != EACCES && errno != EPERM)
         return err_set_errno(err, errno, "perf_event_open does not record the whole machine");
@@ -275,6 +280,8 @@ static int open_clock(struct perfevents *e, const struct perfattr *a, size_t eve
     int fd = rc == 0 ? e->fds[set].at[e->fds[set].n - 1] : -1;
     if (rc == 0 && ioctl(fd, PERF_EVENT_IOC_ID, &id.id) == 0)
         *vec_push(&e->ids) = id;
+    if (rc == 0 && apply_trace_filter(a, fd) != 0)
+        return errno;
     bool filtered = e->filter && e->attrs[event].clock && at.tid < 0;
     return rc == 0 && filtered && perffilter_apply(e->filter, fd) != 0 ? errno : rc;
 }

@@ -32,8 +32,8 @@
 /* How much of the stack samples carry. */
 enum perfcopy { COPY_NONE = -1, COPY_WHOLE, COPY_PART, COPIES };
 
-/* The first set counts CPU time and tells of births, names and mappings: always on, no samples. */
-enum { PERFEVENTS_MAX = 11, SET_WATCH = 0, SETS = 1 + COPIES * PERFEVENTS_MAX };
+/* The first set counts CPU time and reports births, names and mappings: always on, no samples. */
+enum { PERFEVENTS_MAX = 12, SET_WATCH = 0, SETS = 1 + COPIES * PERFEVENTS_MAX };
 
 struct perfid {
     uint64_t id; /* as samples have it */

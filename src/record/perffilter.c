@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's PID_MAX_LIMIT, and how many of the others it is told of. */
+/* The kernel's PID_MAX_LIMIT, and how many of the others it is given. */
 enum { NUMBERS = 1 << 22, OTHERS_MAX = 1 << 16 };
 
 /* Of /proc/self/ns/pid where numbers are the kernel's own: PROC_PID_INIT_INO. */
@@ -171,4 +172,10 @@ bool perffilter_take(struct perffilter *f, int pid, int tid)
     if (!has_bit(f->own, pid) && !has_bit(f->others, pid))
         tell_kernel(f, pid, true);
     return false;
+}
+
+uint64_t perffilter_lost(uint64_t lost, uint64_t unseen_ns, double rate_hz)
+{
+    uint64_t room = (uint64_t)ceil((double)unseen_ns * rate_hz / 1e9);
+    return lost < room ? lost : room;
 }

@@ -39,5 +39,12 @@ int perffilter_apply(const struct perffilter *f, int fd);
 void perffilter_add(struct perffilter *f, int pid, int tid);
 void perffilter_remove(struct perffilter *f, int tid);
 
+/*
+ * How many of LOST ticks can have been the program's: no more than UNSEEN_NS of its CPU time, of
+ * which there are no samples, have room for. The others were in processes of which the kernel's
+ * filter had not heard.
+ */
+uint64_t perffilter_lost(uint64_t lost, uint64_t unseen_ns, double rate_hz);
+
 /* Whether a sample is the program's; if not, its process is dropped from now on. */
 bool perffilter_take(struct perffilter *f, int pid, int tid);

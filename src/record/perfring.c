@@ -2,6 +2,9 @@
 
 #include <sys/mman.h>
 
+/* A switch or a wake, and the record that reports lost ones. */
+enum { SMALL_RECORD_BYTES = 256 };
+
 /* Of a sample with IDENTIFIER, IP, TID and TIME; others end in TID, TIME, CPU and IDENTIFIER. */
 enum { SAMPLE_TIME_AT = 32, TIME_FROM_END = 24 };
 
@@ -26,6 +29,7 @@ void perfring_unmap(struct perfring *r)
 void perfring_look(struct perfring *r)
 {
     r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+    r->full = r->head - r->tail + SMALL_RECORD_BYTES > r->size;
 }
 
 /* Records are multiples of 8 bytes: a word never goes around the end. */

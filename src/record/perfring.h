@@ -17,6 +17,9 @@ struct perfring {
     uint8_t *data;
     uint64_t size; /* of data, in bytes */
     uint64_t tail, head;
+    bool full; /* it had no room for a small record when we looked: some may be lost after its last
+                */
+    bool hole; /* and that last one was released, the next not yet */
     struct buf whole; /* a record that goes around the end */
 };
 
@@ -34,5 +37,5 @@ uint64_t perfring_time(const struct perfring *r);
 const struct perf_event_header *perfring_get(struct perfring *r);
 void perfring_release(struct perfring *r);
 
-/* Whether a record tells of the birth of thread TID. */
+/* Whether a record reports the birth of thread TID. */
 bool perfring_has_fork(const struct perfring *r, int tid);

@@ -1,36 +1,54 @@
 #include "record/perfswitch.h"
 
 #include "base/clock.h"
+#include "record/hungstack.h"
 #include "record/perfevents.h"
 #include "record/tracefs.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static struct waits_at switch_at(struct perfswitch *s, int pid, int tid, uint64_t time_ns)
 {
-    return (struct waits_at){pid, tid, time_ns, processes_thread(s->processes, pid, tid)};
+    return (struct waits_at){pid, tid,         time_ns, processes_thread(s->processes, pid, tid),
+                             0,   WAITS_NO_CPU};
 }
 
-/* Of one that can run nobody knows whether it does. */
-static enum thread_state state_of_thread(int pid, int tid)
+/* The letter in /proc; 0 = it is gone. */
+static char state_of_thread(int pid, int tid)
 {
     char path[64], line[512];
     snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
     autofclose FILE *f = fopen(path, "re");
     line[f ? fread(line, 1, sizeof line - 1, f) : 0] = '\0';
     const char *name_end = strrchr(line, ')');
-    bool waits = name_end && name_end[1] && name_end[2] && strchr("SDITt", name_end[2]);
-    return waits ? THREAD_BLOCKED : THREAD_UNKNOWN;
+    return name_end && name_end[1] ? name_end[2] : '\0';
+}
+
+/*
+ * USER: the program's functions are worth their cost, as of one program. Who has ended and was not
+ * waited for yet will never run again; of one that can run nobody knows whether it does.
+ */
+static void find_thread(struct perfswitch *s, int pid, int tid, uint64_t start_ns, bool user)
+{
+    char state = state_of_thread(pid, tid);
+    bool waits = state && strchr("SDITtP", state);
+    if (!state || strchr("ZXx", state))
+        return;
+    struct waits_at at = switch_at(s, pid, tid, start_ns);
+    struct waits_look look = {.state = waits ? THREAD_BLOCKED : THREAD_UNKNOWN,
+                              .time_ns = clock_monotonic_ns()};
+    if (waits && s->stacks)
+        look.stack =
+            hungstack_of(s->processes, &(struct hungstack_who){pid, tid, user}, &look.time_ns);
+    waits_found(s->waits, &at, &look);
 }
 
 void perfswitch_attach(struct perfswitch *s, int pid, uint64_t start_ns, const int *tids, size_t n)
 {
-    for (size_t i = 0; s->waits && i < n; i++) {
-        struct waits_at at = switch_at(s, pid, tids[i], start_ns);
-        enum thread_state state = state_of_thread(pid, tids[i]);
-        waits_found(s->waits, &at, state, clock_monotonic_ns());
-    }
+    for (size_t i = 0; s->waits && i < n; i++)
+        find_thread(s, pid, tids[i], start_ns, true);
 }
 
 static void attach_process(struct perfswitch *s, int pid, uint64_t start_ns)
@@ -41,7 +59,7 @@ static void attach_process(struct perfswitch *s, int pid, uint64_t start_ns)
     for (struct dirent *e; d && (e = readdir(d));) {
         int tid = atoi(e->d_name);
         if (tid > 0)
-            perfswitch_attach(s, pid, start_ns, &tid, 1);
+            find_thread(s, pid, tid, start_ns, false);
     }
     if (d)
         closedir(d);
@@ -55,6 +73,20 @@ void perfswitch_attach_all(struct perfswitch *s, uint64_t start_ns)
             attach_process(s, atoi(e->d_name), start_ns);
     if (d)
         closedir(d);
+}
+
+void perfswitch_look_again(struct perfswitch *s, uint64_t from_ns, bool user)
+{
+    enum { LOOKS_MOST = 16 }; /* about a tenth of a millisecond each */
+    struct waits_at at;
+    size_t pos = 0;
+    for (int i = 0; s->waits && i < LOOKS_MOST && waits_next_unseen(s->waits, from_ns, &pos, &at);
+         i++) {
+        struct hungstack_who who = {at.pid, at.tid, user};
+        struct waits_look look = {.state = THREAD_BLOCKED};
+        look.stack = hungstack_of(s->processes, &who, &look.time_ns);
+        waits_looked(s->waits, at.tid, &look);
+    }
 }
 
 /* A CPU that idles, and who is not asked for, have no waits. */
@@ -74,6 +106,27 @@ enum unwind_end perfswitch_leave(struct perfswitch *s, const struct engine_sampl
     return end;
 }
 
+/* The one who left was known to be followed, and the other chosen, before its stack was copied. */
+enum { SWITCH_NS = 5000 };
+
+static struct switch_left *left_of(struct perfswitch *s, const struct perf_event_header *h)
+{
+    enum { CPU_FROM_END = 16 };
+    uint32_t cpu = *(const uint32_t *)((const char *)h + h->size - CPU_FROM_END);
+    struct switch_left *left = &s->left[cpu % SWITCH_CPUS_KNOWN];
+    if (left->cpu != cpu)
+        *left = (struct switch_left){.cpu = cpu};
+    return left;
+}
+
+/* Since when who comes at AT has the CPU: since the other LEFT, if it comes right after it. */
+static uint64_t came_ns(const struct switch_left *left, const struct waits_at *at)
+{
+    bool next = left->out_ns && left->tid != at->tid && at->time_ns >= left->out_ns &&
+                at->time_ns - left->out_ns <= SWITCH_NS;
+    return next ? left->left_ns : at->time_ns;
+}
+
 /*
  * Behind the header there is what all records end with: pid tid | time | cpu | identifier. Of a CPU
  * there is first who came before or comes next.
@@ -82,13 +135,20 @@ void perfswitch_take(struct perfswitch *s, const struct perf_event_header *h, ui
 {
     const uint32_t *ids = (const void *)(h + 1);
     ids += h->type == PERF_RECORD_SWITCH_CPU_WIDE ? 2 : 0;
+    struct switch_left *left = left_of(s, h), before = *left;
+    left->out_ns = 0;
     if (!is_watched(s, (int)ids[0]))
         return;
     struct waits_at at = switch_at(s, (int)ids[0], (int)ids[1], at_ns);
-    if (h->misc & PERF_RECORD_MISC_SWITCH_OUT)
-        waits_out(s->waits, &at, h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
-    else
+    at.cpu = left->cpu;
+    if (h->misc & PERF_RECORD_MISC_SWITCH_OUT) {
+        left->left_ns = waits_out(s->waits, &at, h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+        left->out_ns = at_ns;
+        left->tid = at.tid;
+    } else {
+        at.came_ns = came_ns(&before, &at);
         waits_in(s->waits, &at);
+    }
 }
 
 /* --- wakers --- */
@@ -107,7 +167,9 @@ static int open_waker(struct perfswitch *s, struct perfattr *a, struct err *err)
     struct perfattr_opts want = {"sched:sched_waking", 1, false};
     bool hidden;
     if (perfattr_probe(a, &want, &hidden, err) != 0)
-        return -1;
+        return err_set(err, EXIT_ERROR,
+                       geteuid() == 0 ? "this kernel does not show its wakeups"
+                                      : "wakeups are shown to root only; run as root");
     int at = tracefs_offset("sched", "sched_waking", "pid");
     if (at < 0 || a->attr.exclude_kernel)
         return err_set(err, EXIT_ERROR, "the kernel does not show its wakeups: run as root");
@@ -128,7 +190,21 @@ static bool open_wakes_of_cpus(struct perfattr *a, const struct perfattr *waker)
     return perfevents_probe_machine(a, &(struct err){0}) == 0;
 }
 
-size_t perfswitch_open_wakers(struct perfswitch *s, struct perfattr a[2], bool machine,
+/* Of TCP about 20 lead from the wakeup to where it was sent; each takes time. */
+enum { SENDER_FRAMES = 32 };
+
+/* Those in soft interrupts, not in hard ones: few on most machines. */
+static bool open_senders(struct perfattr *a, const struct perfattr *waker)
+{
+    *a = *waker;
+    a->of_cpu = true;
+    a->filter = "common_flags & 16 && !(common_flags & 8)";
+    a->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    a->attr.sample_max_stack = SENDER_FRAMES;
+    return perfevents_probe_machine(a, &(struct err){0}) == 0;
+}
+
+size_t perfswitch_open_wakers(struct perfswitch *s, struct perfattr a[3], bool machine,
                               struct err *err)
 {
     struct stat ns;
@@ -142,6 +218,10 @@ size_t perfswitch_open_wakers(struct perfswitch *s, struct perfattr a[2], bool m
         return 0;
     s->wakers = 1;
     s->wakers += !machine && open_wakes_of_cpus(&a[1], &a[0]);
+    if (open_senders(&a[s->wakers], &a[0])) {
+        sender_find(&s->sender);
+        s->wakers++;
+    }
     waits_expect_wakes(s->waits);
     return s->wakers;
 }
@@ -182,6 +262,11 @@ static struct stack_id woken_stack(struct perfswitch *s, const struct process_sa
     return processes_woken_stack(s->processes, waiter, name, known ? at : NULL);
 }
 
+static bool is_sender(const struct perfswitch *s, const struct process_sample *at)
+{
+    return sender_is_current(&s->sender, at->kernel_pcs, at->n_kernel_pcs);
+}
+
 void perfswitch_wake(struct perfswitch *s, const struct engine_sample *sample, const uint8_t *raw,
                      size_t n)
 {
@@ -190,9 +275,12 @@ void perfswitch_wake(struct perfswitch *s, const struct engine_sample *sample, c
     if (!s->waits || n < s->woken_at + sizeof tid)
         return;
     memcpy(&tid, raw + s->woken_at, sizeof tid);
-    bool interrupt = raw[FLAGS_AT] & IN_INTERRUPT || at->pid <= 0;
-    struct waits_wake wake = {tid, sample->time_ns, !interrupt && at->regs.pc, {0}};
+    struct waits_wake wake = {tid, sample->time_ns, at->regs.pc, {0}};
     if (!waits_wants_wake(s->waits, &wake))
+        return;
+    bool interrupt = at->pid <= 0 || (raw[FLAGS_AT] & IN_INTERRUPT && !is_sender(s, at));
+    wake.full = !interrupt && at->regs.pc;
+    if (interrupt && !waits_wants_wake(s->waits, &wake))
         return;
     if (wake.stack.i)
         wake.stack = woken_stack(s, at, wake.stack, interrupt);
@@ -229,6 +317,18 @@ void perfswitch_lose(struct perfswitch *s, uint64_t n)
 {
     if (s->waits)
         waits_lose(s->waits, n);
+}
+
+void perfswitch_begin_hole(struct perfswitch *s)
+{
+    if (s->waits)
+        waits_begin_hole(s->waits);
+}
+
+void perfswitch_end_hole(struct perfswitch *s)
+{
+    if (s->waits)
+        waits_end_hole(s->waits);
 }
 
 void perfswitch_stop(struct perfswitch *s, uint64_t end_ns)

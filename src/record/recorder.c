@@ -106,13 +106,21 @@ static void end_file(struct recorder *r)
     r->writing = false;
 }
 
+/* In the present file. In the end an engine may know that fewer were lost than it feared before. */
+static uint64_t lost_in_file(const struct recorder *r, size_t i)
+{
+    const struct recorder_event *e = &r->events[i];
+    uint64_t lost = r->facts[i].lost;
+    return (lost > e->lost_before ? lost - e->lost_before : 0) + e->refused;
+}
+
 /* What the engine knows by now about a stream. */
 static void describe_stream(struct recorder *r, size_t i)
 {
     const struct recorder_event *e = &r->events[i];
     struct stream *s = profile_stream(r->profile, e->stream);
     s->lost_known = true;
-    s->lost = r->facts[i].lost - e->lost_before + e->refused;
+    s->lost = lost_in_file(r, i);
     s->throttled = r->facts[i].throttled;
     s->guessed = e->ends[UNWIND_GUESSED];
     for (int k = 0; k < UNWIND_ENDS; k++)
@@ -188,7 +196,7 @@ static void start_all_over(struct recorder *r)
 {
     size_t ignored;
     r->earlier_samples += r->events[0].samples;
-    r->earlier_lost += r->facts->lost - r->events[0].lost_before + r->events[0].refused;
+    r->earlier_lost += lost_in_file(r, 0);
     for (size_t i = 0; i < r->n_events; i++)
         start_over(r, i);
     bool held = recorder_ids_are_held(r);
@@ -301,6 +309,7 @@ static int start_heap(struct recorder *r, struct err *err)
                           .processes = r->processes,
                           .sample_bytes = r->opts.heap_sample_bytes,
                           .maps = r->opts.heap_maps,
+                          .locks = r->opts.locks,
                           .scopes_of = labels_of_place,
                           .arg = r};
     return r->opts.heap ? heap_open(&o, &r->heap, err) : 0;
@@ -317,7 +326,7 @@ static int start_locks(struct recorder *r, struct err *err)
 }
 
 /* Nobody asked for them: where there can be none (a limit on the size of files), the rest is
- * recorded. Programs of a whole machine run already and cannot be told of the rings: to look for
+ * recorded. Programs of a whole machine run already and cannot be told about the rings: to look for
  * them fifty times a second was half of all wakeups. */
 static void start_scopes(struct recorder *r)
 {
@@ -339,6 +348,17 @@ static void start_scopes(struct recorder *r)
         recorder_watch(r, scopes_self_fd(r->scopes));
 }
 
+/*
+ * Ctrl-C may have come before there was a process to get it. The new process blocks signals until
+ * it executes the program, so one that reached both of us counts once.
+ */
+static void pass_early_signals(struct recorder *r)
+{
+    for (int signal; (signal = signals_take(&r->signals));)
+        if (signal != SIGCHLD)
+            kill(r->launch.pid, signal);
+}
+
 /* The command waits while sampling is set up for it. */
 static int start_command(struct recorder *r, struct err *err)
 {
@@ -355,9 +375,14 @@ static int start_command(struct recorder *r, struct err *err)
         return -1;
     int pid = r->launch.pid;
     processes_comm(r->processes, pid, pid, slash ? slash + 1 : argv[0], true);
+    if (r->heap && r->engine == &engine_perf) /* it alone reports every one */
+        heap_watch_execs(r->heap);
     if (r->engine->attach(r->run, pid, err) != 0)
         return -1;
+    runqueue_begin_at(&r->queue, pid);
+    cpucount_begin(&r->cpu, pid);
     r->start_ns = clock_monotonic_ns();
+    pass_early_signals(r);
     return launch_go(&r->launch, argv[0], err);
 }
 
@@ -371,6 +396,8 @@ static int start_process(struct recorder *r, struct err *err)
     urgent_begin();
     int rc = r->engine->attach(r->run, pid, err);
     r->start_ns = clock_monotonic_ns();
+    runqueue_begin_with(&r->queue, pid);
+    cpucount_begin(&r->cpu, pid);
     if (rc == 0 && r->scopes)
         scopes_attach(r->scopes);
     if (rc == 0 && r->heap)
@@ -398,7 +425,7 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
 {
     *r = (struct recorder){.opts = *o, .epoll_fd = -1, .signals.fd = -1, .pid_fd = -1};
     r->launch = SUBPROCESS_NONE;
-    r->opts.engine.running = r->queue.running = !o->command;
+    r->opts.engine.running = !o->command;
     r->opts.engine.command = o->command;
     r->profile = profile_new();
     r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
@@ -406,6 +433,7 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     processes_set_live(r->processes);
     if (o->engine.machine)
         processes_set_labels(r->processes, &o->engine.machine->wish);
+    cpulimits_start(&r->limits, o->command || o->engine.machine ? getpid() : o->pid);
     if (open_fds(r, err) != 0 || start_engine(r, err) != 0 || start_heap(r, err) != 0 ||
         start_locks(r, err) != 0 || start_listening(r, err) != 0 ||
         (o->otlp && spansend_open(o->otlp, r->profile, &r->send, err) != 0))
@@ -428,10 +456,16 @@ static bool take_end(struct recorder *r, bool block)
     return r->exited;
 }
 
+/*
+ * Its last figures are there until it is reaped. To ask for them each time would cost a tenth of a
+ * recorder that takes records of a busy heap, as that comes thousands of times a second.
+ */
 static bool reap(struct recorder *r)
 {
     if (!r->opts.command || r->exited)
         return r->exited;
+    if (!subprocess_has_ended(&r->launch))
+        return false;
     runqueue_look_at(&r->queue, r->launch.pid);
     return take_end(r, false);
 }
@@ -560,6 +594,15 @@ static int recorder_give_up(struct recorder *r)
     return -1;
 }
 
+/* What the kernel counted is gone with the process. */
+static void look_at_processes(struct recorder *r, bool now)
+{
+    if (r->opts.engine.machine)
+        return;
+    runqueue_look(&r->queue, r->profile, now);
+    cpucount_look(&r->cpu, r->profile, now);
+}
+
 int recorder_run(struct recorder *r, struct err *err)
 {
     bool over = false;
@@ -569,8 +612,7 @@ int recorder_run(struct recorder *r, struct err *err)
         /* The engine first: it hears of processes whose threads the heap asks for. */
         if (r->engine->poll(r->run, err) != 0)
             return recorder_give_up(r);
-        if (!r->opts.engine.machine)
-            runqueue_look(&r->queue, r->profile);
+        look_at_processes(r, over);
         if (r->heap)
             r->heap_busy = heap_poll(r->heap);
         if (r->locks)
@@ -607,6 +649,7 @@ void recorder_done(struct recorder *r, bool keep_part)
     scopelive_done(&r->live);
     threadstates_done(&r->states);
     runqueue_done(&r->queue);
+    cpucount_done(&r->cpu);
     if (r->engine)
         r->engine->close(r->run);
     subprocess_done(&r->launch);

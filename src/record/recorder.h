@@ -10,6 +10,8 @@
  */
 #pragma once
 #include "base/signals.h"
+#include "record/cpucount.h"
+#include "record/cpulimits.h"
 #include "record/engine.h"
 #include "record/heap.h"
 #include "record/launch.h"
@@ -92,6 +94,8 @@ struct recorder {
     int status;          /* of the command, as wait(2) has it */
     struct rusage usage; /* of the command */
     struct runqueue queue;
+    struct cpucount cpu;
+    struct cpulimits limits; /* of the program; of ourselves where there is none yet */
 
     /* inside */
     void *run;

@@ -79,10 +79,21 @@ bool rings_look(struct rings *r);
 /* Look for the record at the tail: r->peeked. */
 const struct record *ring_read(struct ring_reader *r);
 
-/* The oldest record of a ring that was not taken, or NULL. Good until it is taken. */
+/*
+ * The oldest record of a ring that was not taken, or NULL. Good until it is taken. Nearly always it
+ * is whole in the copy: what is copied reaches neither over the head nor over the end.
+ */
 static inline const struct record *ring_peek(struct ring_reader *r)
 {
-    return r->peeked ? r->peeked : ring_read(r);
+    if (r->peeked)
+        return r->peeked;
+    if (r->tail < r->copy_end) {
+        const struct record *rec =
+            (const struct record *)(r->copy + (r->tail - r->copy_start) / sizeof *r->copy);
+        if (rec->kind && rec->words && rec->words * UINT64_C(8) <= r->copy_end - r->tail)
+            return r->peeked = rec;
+    }
+    return ring_read(r);
 }
 
 static inline void ring_take(struct ring_reader *r)
@@ -103,7 +114,7 @@ void rings_wake(struct rings *r); /* something else changed that agents wait for
 void rings_close_older(struct rings *r, int pid, uint64_t start_ns);
 
 /* No run counts so far: what a count is that the program wrote over. */
-#define RINGS_DAMAGED (UINT64_C(1) << 60)
+#define RINGS_DAMAGED (UINT64_C(1) << 40)
 
 /* Records that found no room, and times that a thread waited for it, until now. */
 uint64_t rings_lost(const struct rings *r);

@@ -2,7 +2,9 @@
 #include "base/clock.h"
 #include "model/profile.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { LOOK_MS = 100, LOOKS_MAX = 64 };
 
@@ -37,8 +39,6 @@ static void runqueue_add(struct runqueue *q, int pid, int tid)
     struct runqueue_thread new = {.pid = pid, .tid = tid};
     if (pid <= 0 || tid <= 0 || runqueue_find(q, tid) || !read_schedstat(&new))
         return;
-    new.cpu_before_ns = q->running ? new.cpu_ns : 0;
-    new.queued_before_ns = q->running ? new.queued_ns : 0;
     *vec_push(&q->threads) = new;
 }
 
@@ -52,11 +52,34 @@ static void runqueue_add_new(struct runqueue *q, const struct profile *p)
     }
 }
 
-void runqueue_look(struct runqueue *q, const struct profile *p)
+void runqueue_begin_with(struct runqueue *q, int pid)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *e; tasks && (e = readdir(tasks));)
+        runqueue_add(q, pid, atoi(e->d_name));
+    if (tasks)
+        closedir(tasks);
+    for (size_t i = 0; i < q->threads.n; i++) {
+        q->threads.at[i].cpu_before_ns = q->threads.at[i].cpu_ns;
+        q->threads.at[i].queued_before_ns = q->threads.at[i].queued_ns;
+    }
+}
+
+void runqueue_begin_at(struct runqueue *q, int pid)
+{
+    runqueue_add(q, pid, pid);
+    struct runqueue_thread *t = runqueue_find(q, pid);
+    if (t)
+        t->queued_before_ns = t->queued_ns;
+}
+
+void runqueue_look(struct runqueue *q, const struct profile *p, bool now)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    size_t n = q->threads.n, looks = n < LOOKS_MAX ? n : LOOKS_MAX;
-    if (now_ns - q->looked_ns < LOOK_MS * 1000000ull)
+    size_t n = q->threads.n, looks = now || n < LOOKS_MAX ? n : LOOKS_MAX;
+    if (!now && now_ns - q->looked_ns < LOOK_MS * 1000000ull)
         return;
     q->looked_ns = now_ns;
     for (size_t tried = 0; looks && tried < n; tried++) {

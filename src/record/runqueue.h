@@ -21,15 +21,21 @@ struct runqueue_thread {
 };
 
 struct runqueue {
-    bool running;  /* threads may have run before the recording began */
     size_t n_seen; /* rows of the profile's table of threads that are in ours */
     size_t next;   /* where the next look begins */
     uint64_t looked_ns;
     VEC(struct runqueue_thread) threads;
 };
 
-/* Look at the threads that P has, or some of them where they are many; at most every 100 ms. */
-void runqueue_look(struct runqueue *q, const struct profile *p);
+/* The recording begins with a process that was held until now: its waits by then do not count. */
+void runqueue_begin_at(struct runqueue *q, int pid);
+
+/* The recording begins with a process that runs: what its threads did by then does not count. */
+void runqueue_begin_with(struct runqueue *q, int pid);
+
+/* Look at the threads that P has, or some of them where they are many; at most every 100 ms unless
+ * NOW. */
+void runqueue_look(struct runqueue *q, const struct profile *p, bool now);
 
 /* Look at the first thread of one process now: before it is waited for its last numbers are there.
  */

@@ -15,7 +15,7 @@ enum { GIVE = 4096 };
 /* Where a look brings this many, the next comes at once. */
 enum { BUSY = 8192, STOP_POLLS = 256 };
 
-/* Before anything was told, and afterwards. */
+/* Before anything was reported, and afterwards. */
 enum { POLL_IDLE_MS = 20, POLL_MS = 4 };
 
 /* Counters get a point that often at most. */

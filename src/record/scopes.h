@@ -1,5 +1,5 @@
 /*
- * scopes.h - scopes, counters and events that a program tells by include/kelvin.h.
+ * scopes.h - scopes, counters and events that a program reports by include/kelvin.h.
  *
  * A program that uses the header finds the recorder's rings by a variable of its environment and
  * loads an agent (lib/scopes.c); all others take no notice. Spans become rows with a duration of a
@@ -41,7 +41,7 @@ struct scopes_opts {
 };
 
 struct scopes_facts {
-    uint64_t threads; /* that told something */
+    uint64_t threads; /* that reported something */
     uint64_t spans, events, counts;
     uint64_t functions;  /* that are scopes because all were asked for, by thread and caller */
     uint64_t lost;       /* records that found no room */
@@ -62,7 +62,7 @@ struct scopes_facts {
  */
 int scopes_open(const struct scopes_opts *o, struct scopes **ret, struct err *err);
 
-/* Why a program that runs told nothing, a sentence; NULL where it could have. */
+/* Why a program that runs reported nothing, a sentence; NULL where it could have. */
 const char *scopes_why_none(const struct scopes *s);
 
 /* Of a program that records itself: readable when it ends by exit(), or closes it. -1 = none. */
@@ -117,7 +117,7 @@ struct scopes_place {
 
 /*
  * The scopes of a path as labels SCOPE_KEY, the innermost last, whether the thread lives or not.
- * What the thread has told by now is taken first where the path is not known yet.
+ * What the thread has reported by now is taken first where the path is not known yet.
  */
 struct attrs_id scopes_labels(struct scopes *s, const struct scopes_place *place);
 

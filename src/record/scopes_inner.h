@@ -14,7 +14,7 @@
 struct scopes_path {
     struct stack_id stack;
     struct str_id name;
-    uint32_t depth;   /* 0 = not told */
+    uint32_t depth;   /* 0 = not reported */
     uint32_t counter; /* in scopes.counters, + 1; 0 = none yet */
 };
 

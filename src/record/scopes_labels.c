@@ -1,5 +1,5 @@
 /*
- * scopes_labels.c - which scopes a path stands for, for the recorder of the heap: its agent tells
+ * scopes_labels.c - which scopes a path stands for, for the recorder of the heap: its agent reports
  * numbers of paths, and may do so when the thread is over.
  */
 #include "record/scopes_inner.h"

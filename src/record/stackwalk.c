@@ -47,7 +47,8 @@ const char *stackwalk_end_name(enum stackwalk_end end)
     static const char *const why[STACKWALK_ENDS] = {
         [STACKWALK_END_NO_MAP] = "address in no mapping",
         [STACKWALK_END_NO_RULE] = "no unwind rule and no frame pointer",
-        [STACKWALK_END_NO_SENSE] = "unwind rule leads nowhere",
+        [STACKWALK_END_NO_SENSE] =
+            "unwind rule leads out of the stack (a wrong rule, or the program changed stacks)",
         [STACKWALK_END_DEEP] = "too deep",
         [STACKWALK_END_HANDLER] = "called by a signal handler",
     };

@@ -26,7 +26,7 @@ struct stackwalk {
 int stackwalk_open(struct stackwalk *s, struct profile *p, struct channel *c, struct err *err);
 void stackwalk_close(struct stackwalk *s);
 
-/* A process has told what it has mapped: answer. The caller wakes its rings. */
+/* A process has reported what it has mapped: answer. The caller wakes its rings. */
 void stackwalk_take_maps(struct stackwalk *s, int pid, const struct record *rec);
 
 /* The lines of /proc/PID/maps in such a record, of at least STACKWALK_MAPS_WORDS words. */

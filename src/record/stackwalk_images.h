@@ -22,6 +22,6 @@ struct stackwalk_images_writer {
 int stackwalk_images_open(struct stackwalk_images_writer *w, struct err *err);
 void stackwalk_images_close(struct stackwalk_images_writer *w);
 
-/* Answer a process that has told what it has mapped. */
+/* Answer a process that has reported what it has mapped. */
 void stackwalk_images_answer(struct stackwalk_images_writer *w, struct processes *ps, int pid,
                              uint64_t ticket);

@@ -158,8 +158,8 @@ static struct text bytes_of(const struct mail_item *item)
 }
 
 /*
- * A process may be gone before anybody could look what it had loaded. It told before it went, and
- * that may be among the letters after ITEM.
+ * A process may be gone before anybody could look what it had loaded. It reported before it went,
+ * and that may be among the letters after ITEM.
  */
 static bool told_later(struct timer_run *r, const struct mail_item *item)
 {

@@ -10,7 +10,7 @@
  *
  * An empty stack leaves nothing between its commas. Every map becomes a stream of its own.
  * Whether count() or sum() made the value is not in the text: it is called "counts". The text
- * does not say either which stack is the kernel's: its addresses tell, or how it was entered, or
+ * does not say either which stack is the kernel's: its addresses show it, or how it was entered, or
  * else the first of two is taken for it.
  */
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 /*
  * callgrind.c - counts of valgrind's callgrind, and of others that write its format.
  *
- * The format is in grindfile.h. It holds a call graph, not stacks; callpaths.h tells how stacks
+ * The format is in grindfile.h. It holds a call graph, not stacks; callpaths.h says how stacks
  * are made from it.
  */
 #include "source/grindfile.h"

@@ -68,7 +68,7 @@ static const char *parse_line(struct text line, struct folded_line *ret)
     return ret->stack.n ? NULL : "a count without a stack";
 }
 
-/* The kind that FlameGraph's suffixes tell: "_[k]" kernel, "_[j]" JIT, "_[i]" inlined. */
+/* The kind that FlameGraph's suffixes say: "_[k]" kernel, "_[j]" JIT, "_[i]" inlined. */
 static enum frame_kind folded_kind_of(struct text name)
 {
     if (name.n < 4 || name.at[name.n - 1] != ']' || memcmp(name.at + name.n - 4, "_[", 2) != 0)

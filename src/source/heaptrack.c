@@ -53,6 +53,7 @@ struct raw_module {
 struct heaptrack {
     struct import *im;
     struct heap_tally tally;
+    int64_t allocated_bytes;    /* so far */
     struct heap_live live;      /* where the file has pointers */
     VEC(struct str_id) strings; /* [0] = "" */
     VEC(struct frame_id) ips;   /* [0] is not used */
@@ -148,7 +149,7 @@ static int ip_line(struct heaptrack *h, struct text line, struct err *err)
 
 /* --- raw files: modules --- */
 
-/* One mapping from the first segment on: offset 0 of the file tells how far it was moved. */
+/* One mapping from the first segment on: offset 0 of the file says how far it was moved. */
 static void heaptrack_add_module(struct heaptrack *h, struct str_id path)
 {
     struct mapping m = {.path = path};
@@ -234,9 +235,10 @@ static int kind_line(struct heaptrack *h, struct text line, struct err *err)
 
 static int count_alloc(struct heaptrack *h, uint32_t site, uint64_t size_bytes, struct err *err)
 {
-    if (h->tally.total[HEAP_ALLOCATED] > ALL_MAX_BYTES - (int64_t)size_bytes)
+    if (h->allocated_bytes > ALL_MAX_BYTES - (int64_t)size_bytes)
         return err_set(err, EXIT_INPUT, "line %llu: the sum of all sizes is past 62 bits",
                        (unsigned long long)h->im->in->lines);
+    h->allocated_bytes += (int64_t)size_bytes;
     heap_tally_alloc(&h->tally, site, size_bytes);
     return 0;
 }
@@ -306,7 +308,7 @@ static int free_line(struct heaptrack *h, struct text line, struct err *err)
     return 0;
 }
 
-/* --- what else is told --- */
+/* --- what else is reported --- */
 
 /* Time 0 stands for "not known", so the first moment is 1. */
 static void set_time(struct heaptrack *h, uint64_t time_ns)
@@ -428,7 +430,8 @@ static void heaptrack_finish(struct heaptrack *h)
     h->tally.peak_ns = h->tally.peak_at;
     heap_tally_end(&h->tally, h->time_ns);
     meta_set_str(&p->meta, META_DURATION_NS, duration);
-    p->default_value = (struct value_ref){h->tally.stream, HEAP_PEAK - 1}; /* exact: no samples */
+    p->default_value =
+        (struct value_ref){h->tally.stream, heapstream_find_column(p, h->tally.stream, HEAP_PEAK)};
     if (h->attached)
         import_note(h->im, "heaptrack was attached to a running program: what it had allocated "
                            "before is not in this file");

@@ -1,6 +1,7 @@
 #include "source/import.h"
 #include "source/sources.h"
 
+#include <elf.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 
@@ -62,6 +63,8 @@ static int import_choose(struct import *im, const char *name, const struct sourc
     *ret = recognise(head, whole);
     if (*ret)
         return 0;
+    if (head.n >= 17 && memcmp(head.at, "\177ELF", 4) == 0 && head.at[16] == ET_CORE)
+        return err_set(err, EXIT_INPUT, "%s: a core dump, not a profile", name);
     if (head.n >= 4 && memcmp(head.at, "\177ELF", 4) == 0)
         return err_set(err, EXIT_INPUT,
                        "%s: a program or library, not a profile: 'kelvin record' makes one", name);
@@ -84,12 +87,17 @@ static void import_label(struct import *im, const char *name)
 static int check_not_empty(struct import *im, const char *name, const struct source *source,
                            struct err *err)
 {
-    bool empty_too = im->opts.empty_too && source == &source_kelvin && im->profile->streams.n;
-    if (profile_count_rows(im->profile) || empty_too)
+    const char *programs = meta_find(&im->profile->meta, META_HEAP_PROGRAMS);
+    bool counted = programs && strcmp(programs, "0") != 0; /* no allocation is a count, too */
+    bool empty_too = (im->opts.empty_too || counted) && source == &source_kelvin;
+    if (profile_count_rows(im->profile) || (empty_too && im->profile->streams.n))
         return 0;
     if (im->skipped)
         return err_set(err, EXIT_INPUT, "%s: no stack could be read as %s; %s", name, source->title,
                        im->first_skip);
+    const char *why = meta_find(&im->profile->meta, META_NO_SAMPLES);
+    if (source == &source_kelvin && why)
+        return err_set(err, EXIT_INPUT, "%s: no samples in it: %s", name, why);
     if (im->notes.n)
         return err_set(err, EXIT_INPUT, "%s: no stack in it (read as %s); %s", name, source->title,
                        im->notes.at[0]);

@@ -34,7 +34,7 @@ struct import_opts {
     const char *folder; /* set by import_file(): PATH is a folder, of which its "data" is read */
 };
 
-/* What a source works with, and tells. */
+/* What a source works with, and reports. */
 struct import {
     struct reader *in;
     struct profile *profile;
@@ -51,7 +51,7 @@ struct source {
 
     /*
      * How sure are we that a stream starting with HEAD is ours: 0 no, 100 certain. HEAD is at
-     * most IMPORT_HEAD_BYTES long; WHOLE tells that it is all there is.
+     * most IMPORT_HEAD_BYTES long; WHOLE says that it is all there is.
      */
     int (*probe)(struct text head, bool whole);
 
@@ -94,5 +94,5 @@ int import_skip_line(struct import *im, struct err *err, const char *fmt, ...)
 int import_skip_byte(struct import *im, uint64_t offset, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Tell the user something that is not a flaw of a line. */
+/* Report something that is not a flaw of a line. */
 void import_note(struct import *im, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

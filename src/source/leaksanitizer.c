@@ -163,7 +163,7 @@ static void cut_source(struct text *t, struct text *ret_file, uint32_t *ret_line
 
 /*
  * The module that begins at START. Its end is not in the report: a round number behind the address
- * will do, as only the beginning tells how far the file was moved.
+ * will do, as only the beginning says how far the file was moved.
  */
 static struct mapping_id leak_mapping(struct leaks *l, struct text path, uint64_t start,
                                       struct text build_id)

@@ -327,7 +327,7 @@ static int compressed_record(struct perfdata *d, const struct perfdata_record *r
 {
     struct text packed = r->body;
     if (d->zstd_broken)
-        return 0; /* was told; without its first part the stream makes no sense */
+        return 0; /* was reported; without its first part the stream makes no sense */
     if (r->type == RECORD_COMPRESSED2) {
         uint64_t n = packed.n >= 8 ? perfdata_word(packed.at) : UINT64_MAX;
         if (packed.n < 8 || n > packed.n - 8) {

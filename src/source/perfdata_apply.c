@@ -264,6 +264,20 @@ static int perfdata_add_row(struct perfdata_apply *a, struct perfdata_event *e, 
     return rc;
 }
 
+/* Ids of the kernel are small: counters of time have others of their own. */
+#define ENABLED_OF(id) ((id) | 1ull << 63)
+#define RUNNING_OF(id) ((id) | 1ull << 62)
+
+/* How long a counter was to count, and did. */
+static void add_times(struct perfdata_apply *a, const struct perfdata_sample *s, uint64_t id,
+                      struct perfdata_event *e, uint32_t tid)
+{
+    if (!s->enabled_ns)
+        return;
+    e->enabled_ns += perfdata_streams_step(&a->streams, ENABLED_OF(id), tid, s->enabled_ns);
+    e->running_ns += perfdata_streams_step(&a->streams, RUNNING_OF(id), tid, s->running_ns);
+}
+
 /* The counters that were read with the sample, those of a group: each did a step of its own. */
 static int add_steps(struct perfdata_apply *a, const struct taken *t, struct row *row,
                      struct err *err)
@@ -276,6 +290,8 @@ static int add_steps(struct perfdata_apply *a, const struct taken *t, struct row
         struct perfdata_event *e = perfdata_events_find(a->events, id);
         uint64_t step = e ? perfdata_streams_step(&a->streams, id, tid, perfdata_word(at)) : 0;
         bool adds = step && step <= INT64_MAX && perfdata_stream_of(&a->streams, e) >= 0;
+        if (e)
+            add_times(a, s, id, e, tid);
         if (adds && perfdata_add_row(a, e, row, step, err) != 0)
             return -1;
         row->hint = NULL; /* the place belongs to the first one's stream */

@@ -7,8 +7,10 @@
 
 void perfdata_events_done(struct perfdata_events *es)
 {
-    for (size_t i = 0; i < es->list.n; i++)
+    for (size_t i = 0; i < es->list.n; i++) {
         free(es->list.at[i].name);
+        free(es->list.at[i].unit);
+    }
     vec_done(&es->list);
     vec_done(&es->ids);
     idmap_done(&es->by_id);
@@ -79,6 +81,28 @@ void perfdata_event_set_name(struct perfdata_event *e, struct text name)
 static uint32_t config_of(const struct perfdata_event *e)
 {
     return (uint32_t)e->attr.config;
+}
+
+static uint32_t counting_unit_of(const struct perfdata_event *e)
+{
+    bool general = e->attr.type == PERF_TYPE_HARDWARE || e->attr.type == PERF_TYPE_HW_CACHE;
+    return general ? (uint32_t)(e->attr.config >> 32) : 0;
+}
+
+void perfdata_event_set_unit(struct perfdata_event *e, uint32_t number, struct text name)
+{
+    if (!name.n || !number || counting_unit_of(e) != number)
+        return;
+    free(e->unit);
+    e->unit = mem_strndup(name.at, name.n);
+}
+
+struct text perfdata_event_core(const struct perfdata_event *e)
+{
+    char all_cores[EVENT_NAME_MAX];
+    if (e->name && event_of_all_cores(text_of(e->name), all_cores))
+        return event_core(text_of(e->name));
+    return e->unit ? text_of(e->unit) : text_of(counting_unit_of(e) ? "unknown" : "");
 }
 
 static char *made_name(const struct perfdata_event *e)
@@ -222,16 +246,23 @@ static void skip_words(struct cursor *c, size_t n)
  */
 static void take_read(struct cursor *c, uint64_t format, struct perfdata_sample *ret)
 {
-    size_t times =
-        count_bits(format, PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
+    const uint64_t both = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    size_t times = count_bits(format, both);
     size_t each = 1 + count_bits(format, PERF_FORMAT_ID | (1u << 4)); /* bit 4: lost */
     bool group = format & PERF_FORMAT_GROUP;
     uint64_t n = group ? perfdata_take(c) : 1;
+    const char *at = NULL; /* of the two times */
     if (group)
-        skip_words(c, times);
+        at = cursor_bytes(c, 8 * times).at;
     else
         each += times;
     struct text t = take_array(c, n, 8 * each);
+    if (!group && t.n)
+        at = t.at + 8;
+    if ((format & both) == both && at && !c->bad) {
+        ret->enabled_ns = perfdata_word(at);
+        ret->running_ns = perfdata_word(at + 8);
+    }
     ret->read = t.at;
     ret->read_bytes = 8 * each;
     ret->n_read = t.n / ret->read_bytes;
@@ -283,7 +314,7 @@ static void take_stack(struct cursor *c, const char *start, struct perfdata_samp
 /* Field by field: clearing it as a whole becomes an instruction that is slow to start. */
 static void perfdata_event_clear(struct perfdata_sample *s)
 {
-    s->ip = s->time = s->period = s->regs_abi = 0;
+    s->ip = s->time = s->period = s->regs_abi = s->enabled_ns = s->running_ns = 0;
     s->pid = s->tid = 0;
     s->chain = s->calls = s->regs = NULL;
     s->n_chain = s->n_calls = s->stack_at = s->stack_room = s->n_read = s->id_at = 0;

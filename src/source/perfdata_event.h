@@ -21,8 +21,10 @@
 struct perfdata_event {
     struct perf_event_attr attr;
     char *name;               /* as the file says; NULL until it does */
+    char *unit;               /* that counts it on one kind of core only: "cpu_atom"; or NULL */
     int stream;               /* of the profile; -1 until a sample came */
     uint64_t lost, throttled; /* samples; times that the kernel held it back */
+    uint64_t enabled_ns, running_ns; /* less where it took turns with others; 0 = not known */
     uint64_t unwound, ends[UNWIND_ENDS];
 };
 
@@ -54,6 +56,12 @@ struct perfdata_event *perfdata_events_find(const struct perfdata_events *es, ui
 /* What the file calls an event; NAME is copied. */
 void perfdata_event_set_name(struct perfdata_event *e, struct text name);
 
+/* Unit NUMBER of the CPU is called NAME: kept if the event is counted there only. */
+void perfdata_event_set_unit(struct perfdata_event *e, uint32_t number, struct text name);
+
+/* The kind of core that it is counted on; empty where there is but one. */
+struct text perfdata_event_core(const struct perfdata_event *e);
+
 /* The event's name, from the file or made of type and config. Free it. */
 char *perfdata_event_name(const struct perfdata_event *e);
 
@@ -76,7 +84,7 @@ struct perfdata_record {
 struct perfdata_event *perfdata_record_event(const struct perfdata_events *es,
                                              const struct perfdata_record *r);
 
-/* When it happened, 0 where the record does not tell. Cuts the words at the end off r->body. */
+/* When it happened, 0 where the record does not say. Cuts the words at the end off r->body. */
 uint64_t perfdata_record_time(const struct perfdata_events *es, struct perfdata_record *r);
 
 struct perfdata_sample {
@@ -94,6 +102,7 @@ struct perfdata_sample {
     /* counters that were read, n_read times read_bytes: value first, the id behind it at id_at */
     const char *read;
     size_t n_read, read_bytes, id_at; /* id_at 0 = there are no ids */
+    uint64_t enabled_ns, running_ns;  /* of them, up to now; 0 = not known */
 };
 
 /* Take a sample apart. NULL, or why it makes no sense. */

@@ -5,7 +5,7 @@
 
 #include <fcntl.h>
 
-/* misc bit of a build-id's entry: its length is told; else it is 20 bytes. */
+/* misc bit of a build-id's entry: its length is reported; else it is 20 bytes. */
 enum { MISC_BUILD_ID_SIZE = 1 << 15, BUILD_ID_MAX = 20, WORDS_MAX = 4096 };
 
 void perfdata_features_init(struct perfdata_features *f, struct import *im,
@@ -120,6 +120,21 @@ static void read_events(struct perfdata_features *f, struct text body)
         perfdata_feature_read_event(f, &c, attr_size, i);
 }
 
+/* n u32 | n times: number of a unit u32 | string: which unit of a hybrid CPU counts an event */
+static void read_units(struct perfdata_features *f, struct text body)
+{
+    struct cursor c = cursor_of(body.at, body.n);
+    uint32_t n = perfdata_take_half(&c);
+    for (size_t i = 0; i < n && cursor_more(&c); i++) {
+        uint32_t number = perfdata_take_half(&c);
+        struct text name = perfdata_feature_take_string(&c);
+        if (c.bad)
+            return;
+        for (size_t k = 0; k < f->events->list.n; k++)
+            perfdata_event_set_unit(&f->events->list.at[k], number, name);
+    }
+}
+
 /* --- build-ids --- */
 
 /* pid u32 | 20 bytes, length u8, 3 unused | path */
@@ -168,7 +183,7 @@ void perfdata_features_finish(struct perfdata_features *f)
 }
 
 /* Whether the file at PATH is there, and not the one that was recorded. Prefixes will do: the
- * kernel tells at most 20 bytes. */
+ * kernel reports at most 20 bytes. */
 static bool has_changed(const char *path, struct text build_id)
 {
     char own[2 * 64 + 1] = "";
@@ -219,6 +234,7 @@ bool perfdata_feature_is_known(uint64_t feature)
     case FEATURE_TOTAL_MEM:
     case FEATURE_CMDLINE:
     case FEATURE_EVENT_DESC:
+    case FEATURE_PMU_MAPPINGS:
     case FEATURE_CLOCK_DATA:
         return true;
     }
@@ -254,6 +270,9 @@ void perfdata_feature_read(struct perfdata_features *f, uint64_t feature, struct
         break;
     case FEATURE_EVENT_DESC:
         read_events(f, body);
+        break;
+    case FEATURE_PMU_MAPPINGS:
+        read_units(f, body);
         break;
     case FEATURE_CLOCK_DATA:
         read_clocks(f, body);

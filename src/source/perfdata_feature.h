@@ -20,6 +20,7 @@ enum perfdata_feature {
     FEATURE_TOTAL_MEM = 10,
     FEATURE_CMDLINE = 11,
     FEATURE_EVENT_DESC = 12,
+    FEATURE_PMU_MAPPINGS = 16,
     FEATURE_CLOCK_DATA = 29,
     FEATURE_BITS = 256,
 };
@@ -53,7 +54,7 @@ void perfdata_build_id_read(struct perfdata_features *f, uint16_t misc, struct t
 void perfdata_features_finish(struct perfdata_features *f);
 
 /*
- * Tell of files that are not the ones that were recorded. Which they were is known only when all
+ * Report files that are not the ones that were recorded. Which they were is known only when all
  * stacks are unwound: it stands at the end.
  */
 void perfdata_features_check_files(struct perfdata_features *f);

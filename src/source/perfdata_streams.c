@@ -1,4 +1,5 @@
 #include "source/perfdata_streams.h"
+#include "model/meta_words.h"
 
 void perfdata_streams_done(struct perfdata_streams *ss)
 {
@@ -8,29 +9,10 @@ void perfdata_streams_done(struct perfdata_streams *ss)
 
 /* --- making them --- */
 
-/* Since Linux 5.13 the upper half of config says on which kind of core an event counts. */
-static bool is_same_on_other_cores(const struct perf_event_attr *a, const struct perf_event_attr *b)
-{
-    bool general = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE;
-    return general && a->type == b->type && (uint32_t)a->config == (uint32_t)b->config &&
-           a->config >> 32 && b->config >> 32 && a->config != b->config &&
-           a->exclude_user == b->exclude_user && a->exclude_kernel == b->exclude_kernel;
-}
-
-static int find_shared(const struct perfdata_streams *ss, const struct perfdata_event *e)
-{
-    for (size_t i = 0; i < ss->events->list.n; i++) {
-        const struct perfdata_event *o = &ss->events->list.at[i];
-        if (o->stream >= 0 && is_same_on_other_cores(&o->attr, &e->attr))
-            return o->stream;
-    }
-    return -1;
-}
-
 int perfdata_stream_of(struct perfdata_streams *ss, struct perfdata_event *e)
 {
     struct profile *p = ss->im->profile;
-    if (e->stream >= 0 || (e->stream = find_shared(ss, e)) >= 0)
+    if (e->stream >= 0)
         return e->stream;
     autofree char *name = perfdata_event_name(e);
     e->stream = profile_add_stream(p, name, perfdata_event_obtained(e));
@@ -78,24 +60,45 @@ static char *final_name(const struct perfdata_event *e, bool *ret_hybrid)
     return mem_strdup(all_cores);
 }
 
+/* Since Linux 5.13 the upper half of config says on which kind of core an event counts. */
+static bool is_same_on_other_cores(const struct perf_event_attr *a, const struct perf_event_attr *b)
+{
+    bool general = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE;
+    return general && a->type == b->type && (uint32_t)a->config == (uint32_t)b->config &&
+           a->config >> 32 && b->config >> 32 && a->config != b->config &&
+           a->exclude_user == b->exclude_user && a->exclude_kernel == b->exclude_kernel;
+}
+
 /* An event before E of the same name on other cores, with a stream of its own; or NULL. */
 static struct perfdata_event *find_hybrid(struct perfdata_streams *ss,
                                           const struct perfdata_event *e)
 {
     bool hybrid, other;
     autofree char *name = final_name(e, &hybrid);
-    if (!hybrid || e->stream < 0)
-        return NULL;
-    for (struct perfdata_event *o = ss->events->list.at; o < e; o++) {
+    for (struct perfdata_event *o = ss->events->list.at; e->stream >= 0 && o < e; o++) {
         autofree char *other_name = final_name(o, &other);
-        if (other && o->stream >= 0 && o->stream != e->stream && strcmp(name, other_name) == 0)
+        bool same = (hybrid && other && strcmp(name, other_name) == 0) ||
+                    is_same_on_other_cores(&o->attr, &e->attr);
+        if (same && o->stream >= 0 && o->stream != e->stream)
             return o;
     }
     return NULL;
 }
 
+/* Which kind of core a row was counted on stays known as its label. */
+static void label_hybrids(struct perfdata_streams *ss)
+{
+    for (size_t i = 0; i < ss->events->list.n; i++) {
+        const struct perfdata_event *e = &ss->events->list.at[i];
+        struct text core = perfdata_event_core(e);
+        if (core.n && e->stream >= 0)
+            profile_label_rows(ss->im->profile, e->stream, CORE_KEY, core);
+    }
+}
+
 static int join_hybrids(struct perfdata_streams *ss, struct err *err)
 {
+    label_hybrids(ss);
     for (size_t i = 0; i < ss->events->list.n; i++) {
         struct perfdata_event *e = &ss->events->list.at[i], *first = find_hybrid(ss, e);
         if (!first)
@@ -186,6 +189,19 @@ static void share_ends(struct perfdata_streams *ss)
         }
 }
 
+/* How much of the time counters counted: less where the kernel let them take turns. */
+static void set_running(struct perfdata_streams *ss)
+{
+    autobuf struct buf b = {0};
+    for (size_t i = 0; i < ss->events->list.n; i++) {
+        const struct perfdata_event *e = &ss->events->list.at[i];
+        autofree char *name = perfdata_event_name(e);
+        meta_words_running(&b, name, e->enabled_ns, e->running_ns);
+    }
+    if (b.n)
+        meta_set(&ss->im->profile->meta, META_RUNNING, buf_text(&b));
+}
+
 int perfdata_streams_finish(struct perfdata_streams *ss, struct err *err)
 {
     struct profile *p = ss->im->profile;
@@ -203,6 +219,7 @@ int perfdata_streams_finish(struct perfdata_streams *ss, struct err *err)
         }
     }
     set_losses(ss);
+    set_running(ss);
     p->default_value = (struct value_ref){0, PERFDATA_WEIGHT};
     return 0;
 }

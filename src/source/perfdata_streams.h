@@ -2,8 +2,9 @@
  * perfdata_streams.h - the streams that the events of a perf.data file become.
  *
  * A stream is made with the first sample of its event; what the file calls the event may be known
- * only at its end. Events that a hybrid CPU counts on each kind of core apart share a stream. All
- * streams have two columns: samples, and what their periods add up to.
+ * only at its end. Events that a hybrid CPU counts on each kind of core apart become one stream,
+ * whose rows have the kind of core as a label (CORE_KEY). All streams have two columns: samples,
+ * and what their periods add up to.
  */
 #pragma once
 #include "source/import.h"

@@ -26,6 +26,7 @@ struct event {
     struct text name; /* in the profile's strings */
     int stream;       /* events of a hybrid CPU's cores share one */
     bool is_tracepoint;
+    struct attrs_id core; /* label of its rows; 0 = no hybrid CPU */
 };
 
 /* "# event : name = cycles": the events in the order of the recording, of which some have samples.
@@ -51,7 +52,7 @@ struct perfscript {
     struct row row;
     int64_t period;
 
-    struct buf bare; /* a line that may be an inlined frame: the next one tells; "" = none */
+    struct buf bare; /* a line that may be an inlined frame: the next one says; "" = none */
 
     bool saw_empty_line; /* samples end with one; the last may lack it */
     bool half_line;      /* the input ended inside the last line */
@@ -145,10 +146,14 @@ static bool make_event(struct perfscript *s, struct text name)
         return false;
     struct event *e = &s->events[s->n_events];
     name = profile_str(p, profile_add_str(p, name));
-    *e = (struct event){name, -1, event_is_tracepoint(name)};
+    *e = (struct event){name, -1, event_is_tracepoint(name), {0}};
     bool hybrid = event_of_all_cores(name, all_cores);
-    if (hybrid)
+    if (hybrid) {
         e->stream = find_hybrid(s, all_cores);
+        struct attr core = {.key = profile_add_str(p, text_of(CORE_KEY)),
+                            .text = profile_add_str(p, event_core(name))};
+        e->core = attrs_add(&p->attrs, (struct attrs_id){0}, &core);
+    }
     if (e->stream < 0)
         e->stream = add_event_stream(p, hybrid ? all_cores : name.at);
     s->n_events += e->stream >= 0;
@@ -211,6 +216,7 @@ static int perfscript_add_row(struct perfscript *s, struct err *err)
     struct err inner;
     int64_t values[COLUMNS] = {[COLUMN_SAMPLES] = 1, [COLUMN_WEIGHT] = s->period};
     s->row.values = values;
+    s->row.attrs = s->event->core;
     int rc = profile_add_row(s->im->profile, s->event->stream, &s->row, &inner);
     s->row.values = NULL;
     if (rc != 0)
@@ -581,7 +587,7 @@ static int perfscript_read(struct import *im, struct err *err)
 
 /* --- recognising --- */
 
-/* What a line tells: 0 nothing, else how sure we are if the line before it was a header. */
+/* What a line says: 0 nothing, else how sure we are if the line before it was a header. */
 static int probe_line(struct text line, bool *after_header)
 {
     struct perfscript_header h;

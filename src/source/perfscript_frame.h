@@ -29,7 +29,7 @@ bool perfscript_frame_bare(struct text line, struct perfscript_frame *ret);
 /* Whether the symbol is none, but a process name in brackets, as old versions of perf put it. */
 bool perfscript_frame_is_comm(const struct perfscript_frame *f);
 
-/* Kernel, JIT, inlined or plain, which the module tells. */
+/* Kernel, JIT, inlined or plain, which the module shows. */
 enum frame_kind perfscript_frame_kind(struct text module);
 
 /*

@@ -526,7 +526,7 @@ static int pprof_read(struct import *im, struct err *err)
 
 /* --- recognition --- */
 
-/* Whether M can be the message of field NUMBER, as far as a look without the tables tells. */
+/* Whether M can be the message of field NUMBER, as far as a look without the tables shows. */
 static bool message_fits(uint32_t number, struct text m)
 {
     uint64_t v[11] = {0};

@@ -66,7 +66,7 @@ int pprof_add_location(struct pprof_tables *t, struct text message, uint64_t pla
 
 /* --- once all is read --- */
 
-/* String I, "" when there is none; ret_ok (may be NULL) tells. */
+/* String I, "" when there is none; ret_ok (may be NULL) says. */
 struct str_id pprof_string(const struct pprof_tables *t, uint64_t i, bool *ret_ok);
 struct text pprof_text(const struct pprof_tables *t, uint64_t i);
 

@@ -53,7 +53,7 @@ void spanlanes_begin(struct spanlanes *l, uint32_t lane, const struct span_begun
     *vec_push(&l->lanes.at[lane].begun) = *b;
 }
 
-/* Attributes that are told at the end come behind those of the beginning. */
+/* Attributes that are reported at the end come behind those of the beginning. */
 static struct attrs_id attrs_joined(struct profile *p, struct attrs_id set, struct attrs_id more)
 {
     for (; more.i; more = p->attrs.nodes.at[more.i].parent) {

@@ -323,7 +323,7 @@ static void speedscope_read_file(struct speedscope *s)
     json_finish(j);
 }
 
-/* What can only be told at the end: frames that never came, and which profile to show. */
+/* What is known only at the end: frames that never came, and which profile to show. */
 static void check_file(struct speedscope *s)
 {
     if (!s->j.err.code && !s->has_profiles)

@@ -144,7 +144,7 @@ void paired_compare(struct paired *p, const double *before, const double *after,
         p->ratio = calc_exp(repeats_quantile(ratios, p->n, 0.5));
         p->interval = (struct interval){calc_exp(i.low), calc_exp(i.high)};
     }
-    if (is_beyond_plan(look)) /* tell what is seen, decide nothing */
+    if (is_beyond_plan(look)) /* say what is seen, decide nothing */
         p->interval = nothing_known;
     paired_finish(p, opts, 0);
 }

@@ -73,7 +73,7 @@ size_t paired_look_at(int look, size_t most);
  * For runs that were not made side by side, such as a stored baseline: values of two sessions, each
  * in the order of time. Each session is cut into up to a dozen pieces, and the medians of these are
  * compared by ranks (Hodges-Lehmann), so that slow changes of the machine widen the interval.
- * What differs between whole sessions no number of runs can tell: faster and slower therefore
+ * What differs between whole sessions no number of runs can show: faster and slower therefore
  * mean that the whole interval lies outside the band. Fewer than about six runs per side
  * prove nothing.
  */

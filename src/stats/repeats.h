@@ -1,5 +1,5 @@
 /*
- * repeats.h - what a handful of repeated measurements tell: middle, spread, outliers, and intervals
+ * repeats.h - what a handful of repeated measurements say: middle, spread, outliers, and intervals
  * that need no bell curve.
  *
  * Also linked into the library that benchmarks are built with, so it uses nothing but libm and

@@ -226,7 +226,7 @@ static bool is_too_short(const struct stats_series *s, size_t length, double fac
     return (double)(length * s->per) < WINDOW_IN_RUNS * factor && 2 * length * MIN_WINDOWS <= s->n;
 }
 
-/* N / LENGTH windows tell the spread about as well as if they were independent. */
+/* N / LENGTH windows show the spread about as well as if they were independent. */
 static double series_effective_n(const struct stats_series *s, size_t ones)
 {
     size_t n = s->n * s->per, length = (size_t)sqrt((double)n) / s->per;

@@ -2,8 +2,8 @@
  * stats.h - how sure a share is: intervals that know that samples hang together.
  *
  * A sampler that looks a thousand times a second sees the same loop many times in a row. Such
- * samples tell less than as many independent looks would, so an interval is made from the
- * effective number of samples: how many independent ones would be as informative.
+ * samples carry less information than as many independent ones would, so an interval is made from
+ * the effective number of samples: how many independent ones would be as informative.
  */
 #pragma once
 #include <stddef.h>
@@ -38,7 +38,7 @@ double stats_log_choose(double n, double k);
  * independent samples would, which is 1 + 2 * the sum of autocorrelations below a distance of L: a
  * bootstrap of blocks of L samples worked out in closed form. L starts at sqrt(N) and is doubled
  * until it is eight times as long as the samples hang together, at most to N / 8. As few blocks
- * tell their spread badly, the number is lowered by (z / t)^2, t being Student's.
+ * show their spread badly, the number is lowered by (z / t)^2, t being Student's.
  *
  * The spread is that between neighbouring blocks, and blocks do not grow where the 1s come in one
  * stretch: a phase that comes once, such as loading before working, is the program's shape, which

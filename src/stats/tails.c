@@ -22,6 +22,25 @@ static size_t count_above(const double *v, size_t n, double limit)
     return above;
 }
 
+static double squares_of(const double *v, size_t n, double mean)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (v[i] - mean) * (v[i] - mean);
+    return sum;
+}
+
+/* Welch's: what differs between the means, in standard errors. 0 where nothing scatters. */
+static double tails_mean_z(const double *a, size_t m, const double *b, size_t n)
+{
+    double before = mean_of(a, m), after = mean_of(b, n);
+    if (m < 2 || n < 2)
+        return 0;
+    double error = sqrt(squares_of(a, m, before) / ((double)m * (double)(m - 1)) +
+                        squares_of(b, n, after) / ((double)n * (double)(n - 1)));
+    return error > 0 ? (after - before) / error : 0;
+}
+
 /* Fisher's: A of M and B of N. All deals that are as improbable as this one or more so. */
 static double tails_fisher(size_t a, size_t m, size_t b, size_t n)
 {
@@ -43,7 +62,7 @@ struct tails tails_compare(const double *before, size_t n_before, const double *
     size_t all = n_before + n_after;
     autofree double *pool = mem_calloc(all + 1, sizeof *pool);
     if (!n_before || !n_after)
-        return (struct tails){0, 0, NAN, 1};
+        return (struct tails){.mean_ratio = NAN, .p = 1};
     memcpy(pool, before, n_before * sizeof *pool);
     memcpy(pool + n_before, after, n_after * sizeof *pool);
     repeats_sort(pool, all);
@@ -52,5 +71,6 @@ struct tails tails_compare(const double *before, size_t n_before, const double *
     return (struct tails){.slow_before = (double)a / (double)n_before,
                           .slow_after = (double)b / (double)n_after,
                           .mean_ratio = mean_of(after, n_after) / mean_of(before, n_before),
+                          .mean_z = tails_mean_z(before, n_before, after, n_after),
                           .p = tails_fisher(a, n_before, b, n_after)};
 }

@@ -13,7 +13,8 @@
 struct tails {
     double slow_before, slow_after; /* shares of slow runs */
     double mean_ratio;              /* of the means, after / before; NAN without runs */
-    double p; /* that the shares differ so much or more by chance, in either direction */
+    double mean_z; /* how many standard errors the mean grew by: one slow run makes at most 1 */
+    double p;      /* that the shares differ so much or more by chance, in either direction */
 };
 
 struct tails tails_compare(const double *before, size_t n_before, const double *after,

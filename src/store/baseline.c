@@ -1,5 +1,5 @@
 /*
- * baseline.c - sets of series, the names that point to them, and what they tell over time.
+ * baseline.c - sets of series, the names that point to them, and what they show over time.
  */
 #include "base/cursor.h"
 #include "base/utf8.h"

@@ -85,16 +85,25 @@ static char *entry_name(const struct suite *s, time_t t)
                       s->n_dirty ? "-changed" : "");
 }
 
-/* Where it will be. Of two runs in one second the later takes the next: none replaces another. */
+/* Where it will be. Of two runs in one second the later takes the next: none replaces another, and
+ * names stay in the order of the runs, whatever their commits are. */
 static char *new_entry(const struct suite *s, const char *archive)
 {
-    for (time_t t = (time_t)s->time_s;; t++) {
-        autofree char *name = entry_name(s, t);
-        char *path = mem_printf("%s/%s", archive, name);
-        if (access(path, F_OK) != 0)
-            return path;
-        free(path);
+    enum { STAMP = 16 }; /* "20261117T081500Z" */
+    struct entries e = archive_list(archive);
+    char *name = NULL;
+    for (time_t t = (time_t)s->time_s; !name; t++) {
+        name = entry_name(s, t);
+        for (size_t i = 0; name && i < e.at.n; i++)
+            if (strncmp(e.at.at[i], name, STAMP) == 0) {
+                free(name);
+                name = NULL;
+            }
     }
+    char *path = mem_printf("%s/%s", archive, name);
+    free(name);
+    entries_done(&e);
+    return path;
 }
 
 static int copy_recordings(const struct suite *s, const char *from, const struct folder *to,
@@ -236,35 +245,55 @@ static char *find_folder(const char *home, const char *ref, struct err *err)
     return found;
 }
 
-/* "small.kelvin", not "small.2.kelvin" or "small.heap.kelvin". */
-static bool is_first(const char *name)
+static bool archive_has(const char *folder, const char *workload)
 {
-    const char *dot = strchr(name, '.');
-    return dot && strcmp(dot, ".kelvin") == 0;
+    autofree char *path = mem_printf("%s/%s.kelvin", folder, workload);
+    return path_kind(path) == PATH_FILE;
+}
+
+/* "small.2" and "small.heap" are further recordings of "small", if that is there. */
+static bool is_further(const char *folder, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    if (!dot || !(strcmp(dot, ".heap") == 0 || strspn(dot + 1, "0123456789") == strlen(dot + 1)))
+        return false;
+    autofree char *first = mem_strndup(name, (size_t)(dot - name));
+    return archive_has(folder, first);
+}
+
+/* The workloads that have a recording in FOLDER, by name. */
+static struct entries archive_workloads(const char *folder)
+{
+    struct entries e = {0};
+    DIR *d = opendir(folder);
+    for (struct dirent *it; d && e.at.n < NAMES_MAX && (it = readdir(d));) {
+        struct text name = text_of(it->d_name);
+        size_t ending = strlen(".kelvin");
+        if (name.n <= ending || !text_ends(name, ".kelvin"))
+            continue;
+        autofree char *workload = mem_strndup(name.at, name.n - ending);
+        if (archive_has(folder, workload) && !is_further(folder, workload))
+            *vec_push(&e.at) = mem_strdup(workload);
+    }
+    if (d)
+        closedir(d);
+    if (e.at.n)
+        qsort(e.at.at, e.at.n, sizeof *e.at.at, archive_by_name);
+    return e;
 }
 
 /* The one recording in FOLDER. */
 static int find_only(const char *folder, const char *ref, char **ret, struct err *err)
 {
     autobuf struct buf names = {0};
-    DIR *d = opendir(folder);
-    size_t n = 0;
-    *ret = NULL;
-    for (struct dirent *it; d && (it = readdir(d));) {
-        autofree char *path = mem_printf("%s/%s", folder, it->d_name);
-        if (!is_first(it->d_name) || path_kind(path) != PATH_FILE)
-            continue;
-        buf_printf(&names, "%s@%s:%.*s", n++ ? ", " : "", ref, (int)strcspn(it->d_name, "."),
-                   it->d_name);
-        if (n == 1)
-            *ret = mem_strdup(path);
-    }
-    if (d)
-        closedir(d);
+    struct entries e = archive_workloads(folder);
+    for (size_t i = 0; i < e.at.n; i++)
+        buf_printf(&names, "%s@%s:%s", i ? ", " : "", ref, e.at.at[i]);
+    *ret = e.at.n == 1 ? mem_printf("%s/%s.kelvin", folder, e.at.at[0]) : NULL;
+    size_t n = e.at.n;
+    entries_done(&e);
     if (n == 1)
         return 0;
-    free(*ret);
-    *ret = NULL;
     if (!n)
         return err_set(err, EXIT_ERROR, "'@%s' has no recordings", ref);
     return err_set(err, EXIT_ERROR, "'@%s' has %zu recordings; name one: %s", ref, n,
@@ -325,37 +354,67 @@ static void step_name(const char *entry, char *to, size_t size)
              changed ? " with changes" : "");
 }
 
-static int archive_add_step(const char *archive, const char *entry, const char *workload,
-                            struct archive_steps *ret, struct err *err)
+static void archive_add_step(const char *archive, const char *entry, const char *workload,
+                             struct archive_steps *ret)
 {
     autofree char *folder = mem_printf("%s/%s", archive, entry);
-    char *path;
-    if (find_file(folder, entry, workload, &path, err) != 0)
-        return -1;
+    if (!archive_has(folder, workload))
+        return;
     struct archive_step *s = vec_push(&ret->at);
-    s->path = path;
+    s->path = mem_printf("%s/%s.kelvin", folder, workload);
     step_name(entry, s->name, sizeof s->name);
-    return 0;
+}
+
+/* All workloads of all entries, each once. */
+static struct entries all_workloads(const char *archive, const struct entries *runs)
+{
+    struct entries all = {0};
+    for (size_t i = 0; i < runs->at.n; i++) {
+        autofree char *folder = mem_printf("%s/%s", archive, runs->at.at[i]);
+        struct entries some = archive_workloads(folder);
+        for (size_t k = 0; k < some.at.n; k++) {
+            bool known = false;
+            for (size_t m = 0; m < all.at.n && !known; m++)
+                known = strcmp(all.at.at[m], some.at.at[k]) == 0;
+            if (!known)
+                *vec_push(&all.at) = mem_strdup(some.at.at[k]);
+        }
+        entries_done(&some);
+    }
+    if (all.at.n)
+        qsort(all.at.at, all.at.n, sizeof *all.at.at, archive_by_name);
+    return all;
+}
+
+/* WORKLOAD is not there, or none was named and there are several. */
+static int no_steps(const char *workload, const struct entries *all, struct err *err)
+{
+    autobuf struct buf names = {0};
+    for (size_t i = 0; i < all->at.n && i < 12; i++)
+        buf_printf(&names, "%s%s", i ? ", " : "", all->at.at[i]);
+    if (!all->at.n)
+        return err_set(err, EXIT_ERROR, "no run of the suite is in the archive yet (history.keep)");
+    if (*workload)
+        return err_set(err, EXIT_ERROR, "no archived run has a recording of '%s'; there are: %s",
+                       workload, buf_cstr(&names));
+    return err_set(err, EXIT_ERROR, "archived runs have recordings of %zu workloads; name one: %s",
+                   all->at.n, buf_cstr(&names));
 }
 
 int archive_steps(const char *workload, struct archive_steps *ret, struct err *err)
 {
     autofree char *home = find_home(), *archive = mem_printf("%s/archive", home);
-    struct err last = {0};
     *ret = (struct archive_steps){0};
     if (archive_check_home(home, err) != 0)
         return -1;
-    struct entries e = archive_list(archive);
-    for (size_t i = 0; i < e.at.n; i++)
-        archive_add_step(archive, e.at.at[i], workload, ret, &last);
-    size_t n = e.at.n;
+    struct entries e = archive_list(archive), all = all_workloads(archive, &e);
+    const char *which = !*workload && all.at.n == 1 ? all.at.at[0] : workload;
+    for (size_t i = 0; i < e.at.n && *which && !strchr(which, '/'); i++)
+        archive_add_step(archive, e.at.at[i], which, ret);
+    int rc = ret->at.n ? 0 : no_steps(workload, &all, err);
     entries_done(&e);
-    if (ret->at.n)
-        return 0;
-    if (!n)
-        return err_set(err, EXIT_ERROR, "no run of the suite is in the archive yet (history.keep)");
-    *err = last;
-    return -1;
+    entries_done(&all);
+    return rc;
 }
 
 void archive_steps_done(struct archive_steps *s)

@@ -1,7 +1,7 @@
 /*
  * conf.c - reading kelvin.conf and what overrides it.
  *
- * inih as Debian builds it takes lines of up to 198 bytes and tells no line numbers, so the lines
+ * inih as Debian builds it takes lines of up to 198 bytes and reports no line numbers, so the lines
  * go through a reader of ours that counts them and refuses longer ones.
  */
 #include "suite/conf.h"
@@ -222,7 +222,7 @@ static const char *why_not_line(struct text line, int room)
     return NULL;
 }
 
-/* inih's fgets. A line that it could not hold is told and left out; so are the keys of such a
+/* inih's fgets. A line that it could not hold is reported and left out; so are the keys of such a
  * section. */
 static char *next_line(char *to, int room, void *ctx)
 {

@@ -85,6 +85,8 @@ const struct conf_key conf_keys[] = {
     {"variant", "command", CONF_TEXT, "", "makes this build (default: build.command)"},
 
     {"check", "rules", CONF_TEXT, "", "file of rules for all workloads"},
+    {"check", "suppressions", CONF_WORDS, "",
+     "files of known leaks, in Valgrind's or LeakSanitizer's format: not counted as leaked"},
     {"check", "max-regression", CONF_PERCENT, "5%",
      "how much more time or instructions than the baseline fails the run"},
     {"check", "gates", CONF_CHOICES, "time cpu instructions",

@@ -183,6 +183,8 @@ int folder_open(struct folder *f, const char *path, struct err *err)
         return -1;
     autofree char *parent = NULL, *name = NULL;
     folder_split(f->path, &parent, &name);
+    if (folder_make(parent, err) != 0)
+        return -1;
     folder_sweep(parent, name);
     f->staging = mem_printf("%s/.%s.new-XXXXXX", parent, name);
     if (!mkdtemp(f->staging)) {

@@ -15,7 +15,8 @@ struct folder {
     int lock;      /* held while we live */
 };
 
-/* Start anew. Fails at once when PATH is something that must not be replaced. */
+/* Start anew; folders above PATH that are missing are made. Fails at once when PATH is something
+ * that must not be replaced. */
 int folder_open(struct folder *f, const char *path, struct err *err);
 
 /* "STAGING/NAME". Free it. */

@@ -112,7 +112,7 @@ static struct code *code_of_mapping(const struct job *j, struct mapping_id id)
     return c;
 }
 
-/* Count the blocks that hold a tenth of the function's time: its loops, not their left-overs. */
+/* The blocks that hold a tenth of the function's time, by that: its loops, not their left-overs. */
 static void count_hot(struct simd_row *row, const struct listing *l)
 {
     int64_t hot = 0, looped = 0;
@@ -123,7 +123,10 @@ static void count_hot(struct simd_row *row, const struct listing *l)
         size_t n = (size_t)(last->bytes - first->bytes) + last->x.length;
         if (!b->self || b->self < l->self / 10)
             continue;
-        simd_count(&row->hot, (struct text){(const char *)first->bytes, n});
+        struct simd_mix mix = {.machine = row->mix.machine};
+        simd_count(&mix, (struct text){(const char *)first->bytes, n});
+        simd_add_weighted(&row->hot, &mix,
+                          (uint64_t)((double)b->self / (double)l->self * HOT_WEIGHT));
         row->hot.int_loop |= intloop_is_candidate(l, b);
         hot += b->self;
         looped += b->in_loop ? b->self : 0;

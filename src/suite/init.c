@@ -20,10 +20,10 @@ static const struct {
      "cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo && cmake --build build -j", NULL},
     {"meson.build",
      "test -d build || meson setup build --buildtype=debugoptimized && ninja -C build", NULL},
-    {"GNUmakefile", "make -j", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
-    {"Makefile", "make -j", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
-    {"makefile", "make -j", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
-    {"configure", "./configure && make -j", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
+    {"GNUmakefile", "make -j$(nproc)", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
+    {"Makefile", "make -j$(nproc)", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
+    {"makefile", "make -j$(nproc)", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
+    {"configure", "./configure && make -j$(nproc)", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},
 };
 
 /* Where programs end up, the likeliest first. */
@@ -65,6 +65,63 @@ static void find_in(const char *folder, char *best, size_t size)
         closedir(d);
 }
 
+/* --- what will be there --- */
+
+static const char word_bytes[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+
+/* The word behind the first MARK of TEXT that no comment has; quotes and blanks before it are
+ * skipped. Empty = there is none, or what stands at its place is no name. */
+static struct text word_behind(const char *text, const char *mark)
+{
+    for (const char *at = text; (at = strstr(at, mark)); at++) {
+        const char *line = at;
+        while (line > text && line[-1] != '\n')
+            line--;
+        if (memchr(line, '#', (size_t)(at - line)) || (at > text && strchr(word_bytes, at[-1])))
+            continue;
+        const char *word = at + strlen(mark);
+        word += strspn(word, " \t\r\n\"'=");
+        return (struct text){word, strspn(word, word_bytes)};
+    }
+    return (struct text){0};
+}
+
+/* add_executable(${PROJECT_NAME} main.cpp) is as common as a name. */
+static bool is_projects_name(struct text word)
+{
+    return !word.n && word.at &&
+           (text_starts(text_of(word.at), "${PROJECT_NAME}") ||
+            text_starts(text_of(word.at), "${CMAKE_PROJECT_NAME}"));
+}
+
+static void name_program(struct init_found *f)
+{
+    static const struct {
+        const char *file, *mark, *folder;
+    } names[] = {
+        {"CMakeLists.txt", "add_executable(", "build"},
+        {"meson.build", "executable(", "build"},
+        {"Cargo.toml", "name", "target/release"},
+    };
+    enum { MOST = 65536 };
+    autofree char *text = mem_calloc(MOST + 1, 1);
+    autoclose int fd = f->because ? path_open_file(f->because, 0, NULL) : -1;
+    if (fd < 0 || read(fd, text, MOST) <= 0)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i].file, f->because) != 0)
+            continue;
+        struct text word = word_behind(text, names[i].mark);
+        if (is_projects_name(word))
+            word = word_behind(text, "project(");
+        if (word.n && word.n < sizeof f->program / 2) {
+            snprintf(f->program, sizeof f->program, "./%s/%.*s", names[i].folder, TEXT_ARG(word));
+            f->to_be_built = true;
+        }
+    }
+}
+
 void init_look(struct init_found *f)
 {
     *f = (struct init_found){0};
@@ -76,6 +133,8 @@ void init_look(struct init_found *f)
         }
     for (size_t i = 0; i < sizeof folders / sizeof *folders && !*f->program; i++)
         find_in(folders[i], f->program, sizeof f->program);
+    if (!*f->program)
+        name_program(f);
 }
 
 /* --- what is written --- */
@@ -127,6 +186,12 @@ static void print_section(FILE *out, const char *section)
               out);
     else if (strcmp(section, "input") == 0)
         fputs("\n# Files that workloads read, as {NAME} in their commands.\n# [input NAME]\n", out);
+    else if (strcmp(section, "metric") == 0)
+        fputs("\n# A figure that the program prints about itself.\n# [metric NAME]\n", out);
+    else if (strcmp(section, "variant") == 0)
+        fputs("\n# Another build to compare with, by other flags or another compiler.\n# [variant "
+              "NAME]\n",
+              out);
     else
         fprintf(out, "\n[%s]\n", section);
 }

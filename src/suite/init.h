@@ -1,12 +1,14 @@
 /*
  * init.h - a first kelvin.conf from what is in the folder.
  *
- * Build systems are known by their files, the program by being an executable ELF file. What is
- * found becomes lines; every other key stands there as a comment with what it means.
+ * Build systems are known by their files, the program by being an executable ELF file or, before
+ * the first build, by the first program that CMakeLists.txt, meson.build or Cargo.toml names. What
+ * is found becomes lines; every other key stands there as a comment with what it means.
  */
 #pragma once
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct conf;
@@ -14,8 +16,9 @@ struct conf;
 struct init_found {
     const char *build;   /* the command; NULL = nothing known */
     const char *env;     /* for the build; NULL = none */
-    const char *because; /* the file that told: "Makefile" */
+    const char *because; /* the file it was found in: "Makefile" */
     char program[256];   /* "./app"; "" = none was found */
+    bool to_be_built;    /* the program is not there yet: the file BECAUSE names it */
 };
 
 /* Look at the current folder. */

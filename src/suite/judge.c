@@ -6,9 +6,8 @@
 
 /* --- against the baseline --- */
 
-/* The series to hold NOW against; NULL where there is none, or of another command. */
-static const struct series *find_before(const struct suite *s, struct suite_result *r,
-                                        const struct series *now, bool force)
+const struct series *judge_before(const struct suite *s, struct suite_result *r,
+                                  const struct series *now, bool force)
 {
     const struct series *before = series_find(&s->beside, now->name);
     if (before)
@@ -88,7 +87,7 @@ static void compare_metrics(const struct suite *s, struct suite_result *r, bool 
 {
     for (size_t i = 0; i < r->metrics.n; i++) {
         struct suite_metric *m = &r->metrics.at[i];
-        const struct series *before = m->absent ? NULL : find_before(s, r, m->runs, force);
+        const struct series *before = m->absent ? NULL : judge_before(s, r, m->runs, force);
         m->compared = (struct comparison){before, m->runs, MEASURE_METRIC};
         m->compared.limit = cost_limit(m->metric);
         m->has_compared = before != NULL;
@@ -105,7 +104,7 @@ void judge_compare(const struct suite *s, struct suite_result *r, bool force)
         const struct series *now = i == BY_INSTRUCTIONS ? r->instructions : r->bench;
         if (i == BY_CPU && !now)
             now = series_find(&s->series, recorded); /* of the recordings */
-        const struct series *before = now ? find_before(s, r, now, force) : NULL;
+        const struct series *before = now ? judge_before(s, r, now, force) : NULL;
         r->compared[i] = (struct comparison){before, now, measures[i]};
         r->has_compared[i] = before != NULL;
         if (before)
@@ -183,6 +182,9 @@ static bool is_in_doubt(const struct suite *s, const struct suite_result *r)
     if (suite_undecided(r) || suite_metrics_gate(r, GATE_UNDECIDED) ||
         benchmarks_gate(r) == GATE_UNDECIDED || (r->unlike && !compared))
         return true;
+    /* A benchmark that got another name may be the one that got slower. */
+    if (r->benchmarks && r->benchmarks->gone.n)
+        return true;
     return r->has_check ? r->check.verdict == CHECK_INCONCLUSIVE : *judge_rules_path(s, r) != '\0';
 }
 
@@ -206,8 +208,10 @@ void judge_result(const struct suite *s, struct suite_result *r)
     r->too_many_findings = findings == GATE_BROKEN;
     if (has_regressed(s, r))
         r->outcome = SUITE_REGRESSED;
-    else if (r->too_many_findings || (r->has_check && r->check.verdict == CHECK_FAILS))
+    else if (r->has_check && r->check.verdict == CHECK_FAILS)
         r->outcome = SUITE_RULES;
+    else if (r->too_many_findings)
+        r->outcome = SUITE_FINDINGS;
     else if (is_incomplete(r))
         r->outcome = SUITE_INCOMPLETE;
     else if (is_in_doubt(s, r) || findings == GATE_UNDECIDED)
@@ -223,6 +227,7 @@ int judge_code(enum suite_outcome o)
         return EXIT_ERROR;
     case SUITE_REGRESSED:
     case SUITE_RULES:
+    case SUITE_FINDINGS:
         return EXIT_FAILS;
     case SUITE_INCOMPLETE:
     case SUITE_INCONCLUSIVE:

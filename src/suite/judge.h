@@ -9,6 +9,11 @@
 /* Fewer runs have no interval (paired.h): where nothing else is compared that is inconclusive. */
 enum { JUDGE_LEAST_RUNS = 6 };
 
+/* The baseline's series to hold NOW of R against: of runs in turns, else as it was kept. NULL where
+ * there is none, or of another command, which R then tells; FORCE: that one, too. */
+const struct series *judge_before(const struct suite *s, struct suite_result *r,
+                                  const struct series *now, bool force);
+
 /*
  * Compare wall time, CPU time and instructions of R with the baseline: with its program where it
  * ran in turns with today's, else with what was kept. All workloads share the risk. FORCE: also

@@ -19,7 +19,7 @@ struct error {
     char *kind, *text;
     struct frame top, now;
     bool has_top;
-    unsigned stacks; /* begun so far: only the first one tells where */
+    unsigned stacks; /* begun so far: only the first one says where */
     uint64_t unique;
 };
 
@@ -171,7 +171,7 @@ static void frame_part(struct scan *s, const char *name)
         f->line = (uint32_t)line;
 }
 
-/* The end of an element within <error>. Of several texts the first tells what happened. */
+/* The end of an element within <error>. Of several texts the first says what happened. */
 static void error_part(struct scan *s, const char *name)
 {
     struct error *e = &s->error;

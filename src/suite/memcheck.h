@@ -7,8 +7,8 @@
  *       </error>
  *       <errorcounts> <pair> <count>3</count> <unique>0x2</unique> </pair> </errorcounts>
  *
- * Every error is told once and counted; how often it happened stands at the end of the file. Of a
- * file that was cut off, what came before the cut counts.
+ * Every error is reported once and counted; how often it happened stands at the end of the file. Of
+ * a file that was cut off, what came before the cut counts.
  */
 #pragma once
 #include "base/arena.h"
@@ -30,7 +30,7 @@ struct memcheck_finding {
 struct memcheck_kind {
     const char *name;
     uint64_t findings; /* different ones */
-    uint64_t times;    /* how often they happened, as far as the file tells; leaks once each */
+    uint64_t times;    /* how often they happened, as far as the file says; leaks once each */
 };
 
 struct memcheck {

@@ -80,6 +80,13 @@ static bool is_workload(const struct conf *c, const char *name)
     return false;
 }
 
+/* Whether bench was left out for this run alone: what needs it is then left out as well. */
+static bool is_without_bench(const struct conf *c, const char *workload)
+{
+    struct conf_value collect = conf_find(c, workload, "workload.collect");
+    return conf_overrules(&collect) && !conf_has(c, workload, "workload.collect", "bench");
+}
+
 /* 1 = NAME is of WORKLOAD, 0 = it is not. */
 static int is_metric_of(const struct conf *c, const char *name, const char *workload,
                         struct err *err)
@@ -93,14 +100,14 @@ static int is_metric_of(const struct conf *c, const char *name, const char *work
             rc = err_set(err, EXIT_ERROR, "metric '%s': there is no workload '%s'", name,
                          of.at.at[i]);
     }
-    if (rc == 0 && named && !benched)
+    if (rc == 0 && named && !benched && !is_without_bench(c, workload))
         rc = err_set(err, EXIT_ERROR,
                      "metric '%s' is taken from the runs of bench: add it to 'collect' of "
                      "workload '%s'",
                      name, workload);
     bool all = of.at.n == 0;
     words_done(&of);
-    return rc != 0 ? -1 : named || (all && benched);
+    return rc != 0 ? -1 : (named || all) && benched;
 }
 
 /* "50 tokens": how many of what a run does. */
@@ -117,6 +124,8 @@ static int add_items(struct metrics *m, const struct conf *c, const char *worklo
                        "workload '%s': items takes a number above 0 and a word, such as "
                        "50 tokens, not '%s'",
                        workload, text);
+    if (is_without_bench(c, workload))
+        return 0;
     if (!conf_has(c, workload, "workload.collect", "bench"))
         return err_set(err, EXIT_ERROR,
                        "workload '%s': items are counted in the runs of bench: add it to 'collect'",
@@ -156,11 +165,12 @@ static double number_of(const char *at, size_t n)
     return end != text && !*end && isfinite(v) ? v : NAN;
 }
 
-double metric_in_output(const struct metric *m, struct text output)
+double metric_in_output(const struct metric *m, struct text output, size_t *ret_matches)
 {
     autofree char *text = mem_strndup(output.at ? output.at : "", output.n);
     double found = NAN;
     regmatch_t at[2];
+    *ret_matches = 0;
     for (size_t i = 0; i < output.n; i++)
         if (!text[i])
             text[i] = ' ';
@@ -171,6 +181,7 @@ double metric_in_output(const struct metric *m, struct text output)
         regmatch_t part = m->pattern->re_nsub && at[1].rm_so >= 0 ? at[1] : at[0];
         double v = number_of(text + from + part.rm_so, (size_t)(part.rm_eo - part.rm_so));
         found = isnan(v) ? found : v;
+        *ret_matches += !isnan(v);
         from += (size_t)(at[0].rm_eo > at[0].rm_so ? at[0].rm_eo : at[0].rm_eo + 1);
     }
     return found;
@@ -225,9 +236,18 @@ double metric_in_file(const struct metric *m, struct timespec since)
 
 /* --- in words --- */
 
+const char *metric_number(char text[UNITS_MAX], double value)
+{
+    if (value >= 1e4 && value < 1e15)
+        return units_count(text, (uint64_t)(value + 0.5));
+    snprintf(text, UNITS_MAX, "%.4g", value);
+    return text;
+}
+
 void metric_say_value(struct buf *b, const struct metric *m, double value)
 {
-    buf_printf(b, "%.4g%s%s", value, *m->unit ? " " : "", m->unit);
+    char text[UNITS_MAX];
+    buf_printf(b, "%s%s%s", metric_number(text, value), *m->unit ? " " : "", m->unit);
 }
 
 static double median_of(const struct series *s)
@@ -260,20 +280,38 @@ static void say_gate(struct buf *b, const struct metric *m, const struct compari
                                          : "inconclusive");
 }
 
-void metric_say(struct buf *b, const struct metric *m, const struct comparison *c)
+/* " (+2.8%, -8.2 to +12.5%)" */
+static void say_metric_change(struct buf *b, const struct metric *m, const struct paired *p)
 {
-    const struct paired *p = &c->paired;
     bool flip = m->more_is_better;
-    buf_printf(b, "%s %.4g -> ", m->name, median_of(c->before));
-    metric_say_value(b, m, median_of(c->after));
-    if (isnan(p->ratio))
-        buf_str(b, " (nothing to compare)");
-    else if (!isfinite(p->interval.high))
+    if (!isfinite(p->interval.high))
         buf_printf(b, " (%+.1f%%, too few runs for an interval)", change_percent(m, p->ratio));
     else
         buf_printf(b, " (%+.1f%%, %+.1f to %+.1f%%)", change_percent(m, p->ratio),
                    change_percent(m, flip ? p->interval.high : p->interval.low),
                    change_percent(m, flip ? p->interval.low : p->interval.high));
+}
+
+/*
+ * The change is that of pairs of runs, or of pieces of two sessions. On a restless machine it
+ * differs from that of the medians of each side, even in its sign: then both are named.
+ */
+void metric_say(struct buf *b, const struct metric *m, const struct comparison *c)
+{
+    const struct paired *p = &c->paired;
+    double before = median_of(c->before), after = median_of(c->after);
+    char was[UNITS_MAX];
+    bool agree = fabs(100 * (after / before - 1) - change_percent(m, p->ratio)) < 0.1;
+    buf_printf(b, "%s %s%s -> ", m->name, agree || isnan(p->ratio) ? "" : "medians ",
+               metric_number(was, before));
+    metric_say_value(b, m, after);
+    if (isnan(p->ratio)) {
+        buf_str(b, " (nothing to compare)");
+    } else {
+        if (!agree)
+            buf_str(b, c->apart ? "; change between the sessions" : "; median change of the pairs");
+        say_metric_change(b, m, p);
+    }
     buf_str(b, ": ");
     say_gate(b, m, c);
 }

@@ -19,6 +19,7 @@
  * Of several matches the last one counts: programs that report their progress end with the result.
  */
 #pragma once
+#include "base/units.h"
 #include "suite/conf.h"
 
 #include <regex.h>
@@ -30,7 +31,8 @@ struct metric {
     regex_t *pattern;         /* NULL = none */
     double items;             /* per run, 0 = none */
     bool more_is_better;
-    double limit; /* 0.05 = 5 % worse than the baseline fails; NAN = shown only */
+    double limit;        /* 0.05 = 5 % worse than the baseline fails; NAN = shown only */
+    size_t most_matches; /* numbers that the pattern found in one run, once runs were made */
 };
 
 struct metrics {
@@ -39,16 +41,20 @@ struct metrics {
 
 /*
  * The metrics of WORKLOAD. Fails where a section is not whole, names a workload that is not there,
- * or is of one that does not collect bench. Free with metrics_done() either way.
+ * or is of one that does not collect bench; where bench is left out for one run, by an option or
+ * the environment, so are they. Free with metrics_done() either way.
  */
 int metrics_build(struct metrics *m, const struct conf *c, const char *workload, struct err *err);
 void metrics_done(struct metrics *m);
 
-/* What stands in OUTPUT; NAN = nothing does. */
-double metric_in_output(const struct metric *m, struct text output);
+/* What stands in OUTPUT; NAN = nothing does. RET_MATCHES: how many numbers the pattern found. */
+double metric_in_output(const struct metric *m, struct text output, size_t *ret_matches);
 
 /* What stands in the file, if it was written at SINCE or later; else NAN. */
 double metric_in_file(const struct metric *m, struct timespec since);
+
+/* As people write it: "41.23", "26,630,412". */
+const char *metric_number(char text[UNITS_MAX], double value);
 
 /* VALUE with the unit: "41.2 tokens/s". Appended. */
 void metric_say_value(struct buf *b, const struct metric *m, double value);
@@ -57,6 +63,7 @@ struct comparison;
 
 /*
  * One sentence without a full stop: "tps 41.2 -> 38.0 tok/s (-7.8%, -9.1 to -6.4%): worse by more
- * than the 5% allowed".
+ * than the 5% allowed". Where the change of the pairs is not that of the medians: "tps medians 41.2
+ * -> 40.8 tok/s; median change of the pairs (+0.3%, -0.8 to +1.2%): ...".
  */
 void metric_say(struct buf *b, const struct metric *m, const struct comparison *c);

@@ -67,7 +67,7 @@ static void add_rules(struct notes *n, const struct suite_result *r)
 {
     for (size_t i = 0; r->has_check && i < r->check.results.n; i++) {
         const struct check_result *c = &r->check.results.at[i];
-        if (c->verdict == CHECK_HOLDS)
+        if (c->verdict == CHECK_HOLDS || c->verdict == CHECK_SKIPPED)
             continue;
         struct note *to =
             notices_add(n, c->verdict == CHECK_FAILS, r,
@@ -97,10 +97,13 @@ static void notices_add_result(struct notes *n, const struct suite *s, const str
         add_regression(n, s, r);
     add_rules(n, r);
     if (r->too_many_findings)
-        notices_add(n, true, r, "has memory or thread errors")->text = all_findings(r);
+        notices_add(n, true, r, "has findings")->text = all_findings(r);
     if (suite_undecided(r))
         notices_add(n, false, r, "is not decided")->text =
             mem_strdup("Too few runs to decide whether it is slower than allowed.");
+    for (size_t i = 0; r->benchmarks && i < r->benchmarks->gone.n; i++)
+        notices_add(n, false, r, "lost a benchmark")->text =
+            mem_printf("The baseline has '%s'; this run does not.", r->benchmarks->gone.at[i]);
     for (size_t i = 0; i < r->metrics.n && !r->failure; i++)
         if (r->metrics.at[i].absent) {
             autofree char *what = mem_printf("has no metric %s", r->metrics.at[i].metric->name);

@@ -114,16 +114,30 @@ static void add_build(struct document *d, const struct suite *s, const char *bin
     page_fact(d, "compiler on the path", s->compiler);
 }
 
+/* Whether one of the words "NAME=VALUE" is of NAME. */
+static bool page_env_has(const struct words *env, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < env->at.n; i++)
+        if (strncmp(env->at.at[i], name, n) == 0 && env->at.at[i][n] == '=')
+            return true;
+    return false;
+}
+
+/* What the suite sets is shown where it sets it: for the program, or for the build. */
 static void add_environment(struct document *d, const struct suite *s, const struct workload *w)
 {
     autobuf struct buf own = {0}, shown = {0};
     struct words names = conf_words(&s->conf, "", "publish.environment");
+    struct words build = conf_words(&s->conf, "", "build.env");
     suite_say_environment(&own, s, &w->env);
     for (size_t i = 0; i < names.at.n; i++) {
-        const char *value = getenv(names.at.at[i]);
-        buf_printf(&shown, "%s%s=%s", i ? " " : "", names.at.at[i], value ? value : "(not set)");
+        const char *name = names.at.at[i], *value = getenv(name);
+        if (!page_env_has(&w->env, name) && !page_env_has(&build, name))
+            buf_printf(&shown, "%s%s=%s", shown.n ? " " : "", name, value ? value : "(not set)");
     }
     words_done(&names);
+    words_done(&build);
     page_fact(d, "environment set by the suite", own.n ? buf_cstr(&own) : "nothing");
     if (shown.n)
         page_fact(d, "other variables, as named in the suite", buf_cstr(&shown));
@@ -334,12 +348,22 @@ static void add_lead(struct document *d, const struct suite *s, const struct sui
     page_absent(d, r);
 }
 
+static void page_add_finders(struct document *d, const struct suite *s,
+                             const struct suite_result *r)
+{
+    autobuf struct buf b = {0};
+    suite_say_findings(&b, r);
+    document_text(d, "Findings: %s; the suite allows %s.", buf_cstr(&b),
+                  conf_text(&s->conf, "", "check.max-findings"));
+}
+
 static void add_failure(struct document *d, const struct suite *s, const struct suite_result *r)
 {
     static const char *const headings[] = {
         [SUITE_FAILED] = "It failed: this is not a result",
         [SUITE_REGRESSED] = "It regressed",
         [SUITE_RULES] = "It breaks the rules",
+        [SUITE_FINDINGS] = "It has errors that were found while it ran",
         [SUITE_INCOMPLETE] = "It is incomplete",
         [SUITE_INCONCLUSIVE] = "It is not decided",
     };
@@ -358,16 +382,15 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
     if (r->has_check && r->check.n[CHECK_FAILS])
         document_text(d, "Failed rules: %zu (see below).", r->check.n[CHECK_FAILS]);
     if (r->too_many_findings)
-        document_text(d, "Findings of memory or thread errors: %zu; the suite allows %s.",
-                      suite_count_findings(r), conf_text(&s->conf, "", "check.max-findings"));
+        page_add_finders(d, s, r);
     if (r->has_check && r->check.n[CHECK_INCONCLUSIVE])
-        document_text(d, "Inconclusive rules at this number of samples: %zu (see below).",
-                      r->check.n[CHECK_INCONCLUSIVE]);
+        document_text(d, "Inconclusive rules: %zu (see below).", r->check.n[CHECK_INCONCLUSIVE]);
     if (suite_undecided(r))
-        document_text(d, "%s: raise workload.runs, or use a quieter machine.",
+        document_text(d, "%s: raise %s, or use a quieter machine.",
                       r->outcome == SUITE_REGRESSED
                           ? "Other figures of it are inconclusive"
-                          : "These runs cannot show whether it is slower than the suite allows");
+                          : "These runs cannot show whether it is slower than the suite allows",
+                      r->looks ? "its decide-time" : "its runs");
     if (!r->has_check && !suite_checked(r) && !r->failure && *judge_rules_path(s, r))
         document_text(d, "There is no recording to check the rules against.");
 }

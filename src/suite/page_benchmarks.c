@@ -115,13 +115,16 @@ static void benchmark_row(struct document *d, const struct suite *s,
     share_cell(d, s, series->name);
 }
 
-static void say_gone(struct document *d, const struct suite_benchmarks *b)
+static void page_benchmarks_gone(struct document *d, const struct suite_benchmarks *b)
 {
     autobuf struct buf list = {0};
     for (size_t i = 0; i < b->gone.n; i++)
         buf_printf(&list, "%s%s", i ? ", " : "", b->gone.at[i]);
     if (list.n)
-        document_text(d, "In the baseline and not here: %s. That is no regression.",
+        document_text(d,
+                      "Only the baseline has: %s. A renamed or deleted benchmark cannot be "
+                      "compared, so the run is inconclusive. Save a new baseline if the change is "
+                      "intended.",
                       buf_cstr(&list));
 }
 
@@ -142,7 +145,7 @@ void page_benchmarks(struct document *d, const struct suite *s, const struct sui
                       : "Wall time per iteration");
     document_text(d, "%s%s.", b->outcome.is_beside ? "In turns with the baseline's program: " : "",
                   b->outcome.design);
-    say_gone(d, b);
+    page_benchmarks_gone(d, b);
 }
 
 void receipt_benchmarks(struct json *j, const struct suite_result *r)

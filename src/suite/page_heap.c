@@ -5,6 +5,7 @@
 #include "suite/page_inner.h"
 #include "suite/suite.h"
 #include "view/document.h"
+#include "view/findings.h"
 
 enum { PLACES_SHOWN = 10 };
 
@@ -60,8 +61,7 @@ void page_heap(struct document *d, const struct suite_result *r)
     size_t n = heapstory_top(s, STORY_ALLOCATED, rows, PLACES_SHOWN);
     for (size_t i = 0; i < n; i++)
         page_heap_place(d, s, &s->places.at[rows[i]]);
-    for (size_t i = 0; i < s->insights.n; i++)
-        document_item(d, s->insights.at[i].title, s->insights.at[i].text, s->insights.at[i].advice);
+    findings_list(d, &s->insights);
     document_text(d,
                   "Every block was counted, in a run of its own. Temporary blocks are freed by the "
                   "same thread before its next allocation. 'kelvin heap %s' has sizes, lifetimes "

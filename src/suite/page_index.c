@@ -147,7 +147,7 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
     if (r->benchmarks) {
         autobuf struct buf b = {0};
         suite_say_benchmarks(&b, r);
-        document_text(d, "Benchmarks: %s. The table below has each of them.", buf_cstr(&b));
+        document_text(d, "Benchmarks: %s.", buf_cstr(&b));
     }
     for (size_t i = 0; i < r->metrics.n; i++)
         if (r->metrics.at[i].has_compared) {
@@ -193,15 +193,16 @@ void page_cache(struct document *d, const struct suite_result *r)
 
 /* --- the index --- */
 
-static const struct document_column index_columns[] = {{"workload"},
-                                                       {"outcome"},
-                                                       {"rules"},
-                                                       {"CPU time", .right = true},
-                                                       {"wall time", .right = true},
-                                                       {"last runs"},
-                                                       {"samples", .right = true},
-                                                       {"hottest function", .wide = true},
-                                                       {"page"}};
+static const struct document_column index_columns[] = {
+    {"workload"},
+    {"outcome"},
+    {"rules"},
+    {"CPU time", .right = true},
+    {"wall time", .right = true},
+    {"last runs"},
+    {"samples", .right = true},
+    {"hottest function, benchmarks or heap", .wide = true},
+    {"page"}};
 
 double page_median(const struct series *s, enum measure m)
 {
@@ -220,10 +221,31 @@ static void number_cell(struct document *d, double value, enum scaled kind)
     index_cell(d, isnan(value) ? "-" : units_scaled(text, value, kind));
 }
 
+/* "30 benchmarks; the slowest is dot/n=4096, 1.2 us" */
+static void say_slowest(struct buf *b, const struct suite_benchmarks *of)
+{
+    const struct session *n = &of->outcome.session;
+    const char *slowest = NULL;
+    double most = 0;
+    char time[UNITS_MAX];
+    for (size_t i = 0; i < n->set.series.n; i++) {
+        double median = page_median(&n->set.series.at[i], n->opts.measure);
+        slowest = median > most ? n->set.series.at[i].name : slowest;
+        most = median > most ? median : most;
+    }
+    buf_printf(b, "%zu benchmark%s", n->set.series.n, n->set.series.n == 1 ? "" : "s");
+    if (slowest)
+        buf_printf(b, "; the slowest is %s, %s", slowest, units_scaled(time, most, SCALED_NS));
+}
+
 static void hottest_cell(struct document *d, const struct suite_result *r)
 {
     autobuf struct buf b = {0};
     uint32_t row;
+    if (r->benchmarks && !r->has_report)
+        say_slowest(&b, r->benchmarks);
+    else if (r->has_heap && !r->has_report)
+        suite_say_heap(&b, r);
     if (r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row)) {
         struct flat_share share = flat_share_of_row(r->report.functions, row, FLAT_SELF);
         struct text name = flat_name(r->report.functions, row);
@@ -257,8 +279,7 @@ static void index_add_row(struct document *d, const struct suite_result *r, cons
     bool known = r->recordings.n &&
                  meta_find_u64(&r->recordings.at[0].profile->meta, META_CPU_TIME_NS, &cpu_ns);
     index_cell(d, r->workload.name);
-    document_cell(d, text_of(suite_outcome_words[r->outcome]),
-                  r->outcome == SUITE_OK || r->outcome == SUITE_INCONCLUSIVE ? 0 : 1);
+    document_cell(d, text_of(suite_outcome_words[r->outcome]), r->outcome == SUITE_OK ? 0 : 1);
     rules_cell(d, r);
     number_cell(d, known ? (double)cpu_ns : NAN, SCALED_NS);
     number_cell(d, page_median(r->bench, MEASURE_TIME), SCALED_NS);
@@ -277,6 +298,36 @@ static void index_add_head(struct document *d, const struct suite *s)
                   fingerprint_line(&s->host, line));
     for (size_t i = 0; i < s->warnings.n; i++)
         document_text(d, "Note: %s.", s->warnings.at[i]);
+}
+
+static const struct document_column carried_columns[] = {
+    {"workload"}, {"outcome then"}, {"run"}, {"page", .wide = true}};
+
+/* "2026-11-18 01:50:00 UTC, commit 3f9a1c2d04ab" */
+static void say_carried_run(struct buf *b, const struct carried *c)
+{
+    char when[64];
+    page_time(c->time_s, when, sizeof when);
+    buf_printf(b, "%s, %s%.12s", when, *c->commit ? "commit " : "no commit", c->commit);
+}
+
+static void index_add_carried(struct document *d, const struct suite *s, const char *ending)
+{
+    if (!s->carried.at.n)
+        return;
+    document_heading(d, "Not run this time");
+    document_text(d, "The pages of these workloads are those of an earlier run.");
+    document_table(d, carried_columns, sizeof carried_columns / sizeof *carried_columns);
+    for (size_t i = 0; i < s->carried.at.n; i++) {
+        const struct carried *c = &s->carried.at.at[i];
+        autofree char *page = mem_printf("%s.%s", c->name, ending);
+        autobuf struct buf run = {0};
+        say_carried_run(&run, c);
+        index_cell(d, c->name);
+        index_cell(d, c->outcome);
+        index_cell(d, buf_cstr(&run));
+        document_cell_link(d, text_of(page), page);
+    }
 }
 
 /* "Passed: 3 of 3 workloads, 12 rules." */
@@ -307,9 +358,10 @@ void page_index(struct document *d, const struct suite *s, const char *ending)
     document_table(d, index_columns, sizeof index_columns / sizeof *index_columns);
     for (size_t i = 0; i < s->results.n; i++)
         index_add_row(d, &s->results.at[i], ending);
+    index_add_carried(d, s, ending);
     if (s->notes) {
         document_heading(d, "Notes");
-        document_code(d, s->notes);
+        document_notes(d, s->notes);
     }
     if (s->has_scaling)
         check_add_growth(d, &s->scaling);
@@ -383,23 +435,42 @@ static void put_cell(FILE *out, struct text t)
             fputc(t.at[i] == '\n' ? ' ' : t.at[i], out);
 }
 
-/* What to look at first. */
+static struct buf *next_note(struct buf *b)
+{
+    buf_str(b, b->n ? "; " : "");
+    return b;
+}
+
+/* What could not be had, of a run that is incomplete. */
+static void note_absent(struct buf *b, const struct suite_result *r)
+{
+    for (int i = 0; i < COLLECTS; i++)
+        if (r->absent[i])
+            buf_printf(next_note(b), "no %s: %s", collect_names[i], r->absent[i]);
+    for (size_t i = 0; i < r->metrics.n; i++)
+        if (r->metrics.at[i].absent)
+            buf_printf(next_note(b), "no metric %s: %s", r->metrics.at[i].metric->name,
+                       suite_why_no_metric(&r->metrics.at[i]));
+    for (size_t i = 0; r->variants && i < r->variants->absent.n; i++)
+        buf_printf(next_note(b), "%s", r->variants->absent.at[i]);
+}
+
+/* All that keeps a workload from being ok; else what it does most. */
 static void summary_note(FILE *out, const struct suite_result *r)
 {
     autobuf struct buf b = {0};
     uint32_t row;
     if (r->failure)
         buf_printf(&b, "it %s", r->failure);
-    else if (r->outcome == SUITE_REGRESSED && r->culprit)
-        buf_str(&b, r->culprit);
-    else if (r->too_many_findings)
-        buf_printf(&b, "memory or thread errors: %zu", suite_count_findings(r));
-    for (size_t i = 0; !b.n && r->has_check && i < r->check.results.n; i++)
+    if (r->outcome == SUITE_REGRESSED && r->culprit)
+        buf_str(next_note(&b), r->culprit);
+    if (r->too_many_findings)
+        suite_say_findings(next_note(&b), r);
+    for (size_t i = 0; r->has_check && i < r->check.results.n; i++)
         if (r->check.results.at[i].verdict == CHECK_FAILS)
-            buf_printf(&b, "rule failed: %s", r->check.results.at[i].rule->text);
-    for (int i = 0; !b.n && r->outcome == SUITE_INCOMPLETE && i < COLLECTS; i++)
-        if (r->absent[i])
-            buf_printf(&b, "no %s: %s", collect_names[i], r->absent[i]);
+            buf_printf(next_note(&b), "rule failed: %s", r->check.results.at[i].rule->text);
+    if (r->outcome == SUITE_INCOMPLETE)
+        note_absent(&b, r);
     if (!b.n && r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row)) {
         struct text name = flat_name(r->report.functions, row);
         buf_printf(&b, "hottest: %.*s", TEXT_ARG(name));
@@ -428,6 +499,12 @@ static void put_summary(FILE *out, const struct suite *s)
         summary_row(out, &s->results.at[i]);
     if (s->results.n > SUMMARY_ROWS)
         fprintf(out, "\nMore workloads in README.md: %zu.\n", s->results.n - SUMMARY_ROWS);
+    for (size_t i = 0; i < s->carried.at.n; i++) {
+        autobuf struct buf run = {0};
+        say_carried_run(&run, &s->carried.at.at[i]);
+        fprintf(out, "\nNot run this time: %s (%s; %s).\n", s->carried.at.at[i].name,
+                s->carried.at.at[i].outcome, buf_cstr(&run));
+    }
     fprintf(out, "\n%s%.12s%s on %s.\n", *s->git.commit ? "Commit " : "No commit", s->git.commit,
             s->n_dirty ? " with changes" : "", s->host.name);
 }

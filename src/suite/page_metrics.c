@@ -43,17 +43,19 @@ static void metric_row(struct document *d, const struct suite_metric *m)
     struct repeats_summary sum;
     size_t n = summarize(m, &sum);
     autobuf struct buf median = {0};
+    char low[UNITS_MAX], high[UNITS_MAX];
     if (!n)
         return;
     metric_say_value(&median, m->metric, sum.median);
     metric_cell(d, "%s", m->metric->name);
     metric_cell(d, "%s", buf_cstr(&median));
     if (isfinite(sum.median_interval.low))
-        metric_cell(d, "%.4g to %.4g", sum.median_interval.low, sum.median_interval.high);
+        metric_cell(d, "%s to %s", metric_number(low, sum.median_interval.low),
+                    metric_number(high, sum.median_interval.high));
     else
         metric_cell(d, "too few runs");
-    metric_cell(d, "%.4g", sum.min);
-    metric_cell(d, "%.4g", sum.max);
+    metric_cell(d, "%s", metric_number(low, sum.min));
+    metric_cell(d, "%s", metric_number(high, sum.max));
     page_scatter_cell(d, &sum);
     metric_cell(d, m->missing ? "%zu of %zu" : "%zu", n, m->runs->runs.n);
     metric_cell(d, "%s", m->metric->more_is_better ? "higher" : "lower");
@@ -70,6 +72,12 @@ void page_metrics(struct document *d, const struct suite_result *r)
     document_table(d, metric_columns, sizeof metric_columns / sizeof *metric_columns);
     for (size_t i = 0; i < r->metrics.n; i++)
         metric_row(d, &r->metrics.at[i]);
+    for (size_t i = 0; i < r->metrics.n; i++) {
+        autobuf struct buf b = {0};
+        suite_say_metric_doubt(&b, &r->metrics.at[i]);
+        if (b.n)
+            document_text(d, "%s.", buf_cstr(&b));
+    }
 }
 
 void receipt_metrics(struct json *j, const struct suite_result *r)

@@ -323,6 +323,24 @@ static void put_phases(struct json *j, const struct suite *s)
     json_close(j, '}');
 }
 
+/* Workloads that did not run: what an earlier run found. */
+static void put_carried(struct json *j, const struct suite *s)
+{
+    json_key(j, "carried");
+    json_open(j, '[');
+    for (size_t i = 0; i < s->carried.at.n; i++) {
+        const struct carried *c = &s->carried.at.at[i];
+        json_open(j, '{');
+        receipt_put_str(j, "name", c->name);
+        receipt_put_str(j, "outcome", c->outcome);
+        receipt_put_str(j, "commit", c->commit);
+        json_key(j, "time");
+        json_int(j, c->time_s);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 void page_receipt(FILE *out, const struct suite *s)
 {
     struct json j = {.out = out};
@@ -342,6 +360,7 @@ void page_receipt(FILE *out, const struct suite *s)
     for (size_t i = 0; i < s->results.n; i++)
         put_result(&j, s, &s->results.at[i]);
     json_close(&j, ']');
+    put_carried(&j, s);
     json_close(&j, '}');
     fputc('\n', out);
 }

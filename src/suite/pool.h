@@ -16,7 +16,7 @@ struct pool {
     double wall_s;
 };
 
-/* Add the recording in FILE, of which FACTS tell. One without samples counts as a run, too. */
+/* Add the recording in FILE, described by FACTS. One without samples counts as a run, too. */
 int pool_add(struct pool *p, const char *file, const struct record_facts *facts, struct err *err);
 
 /* Write all of it to FILE, as a recording. */

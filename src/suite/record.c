@@ -7,6 +7,7 @@
 #include "base/shortname.h"
 #include "symbol/dataname.h"
 #include "symbol/symbolize.h"
+#include "wire/heap.h"
 #include "wire/keepdir.h"
 
 #include <errno.h>
@@ -36,11 +37,16 @@ static void find_top(struct record_facts *f, const struct selection *s)
     const struct rows *rows = &s->stream->rows;
     struct labels labels;
     VEC(struct self) sums = {0};
+    int64_t own = 0;
     labels_init(&labels, p, &(struct label_opts){0});
     for (size_t i = 0; i < rows->n; i++) {
         if (!rows->stack[i].i)
             continue;
         struct frame_id frame = p->stacks.nodes.at[rows->stack[i].i].frame;
+        if (text_is(profile_module_name(p, profile_frame(p, frame)->mapping), HEAP_AGENT_FILE)) {
+            own += rows->value[s->type][i];
+            continue;
+        }
         size_t innermost = labels_count(profile_frame(p, frame)) - 1;
         uint32_t label = labels_of_frame(&labels, p, frame, innermost);
         while (sums.n <= label) {
@@ -58,6 +64,7 @@ static void find_top(struct record_facts *f, const struct selection *s)
         snprintf(f->top[i].name, sizeof f->top[i].name, "%s", buf_cstr(&b));
         f->top[i].share = (double)sums.at[i].amount / (double)s->total;
     }
+    f->agent_share = own && s->total ? (double)own / (double)s->total : 0;
     vec_done(&sums);
     labels_done(&labels);
 }
@@ -107,6 +114,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->kernel_hidden = r->facts->kernel_hidden;
     f->seen_ns = record_cpu_ns(r);
     f->sampled_ns = r->facts->sampled_ns;
+    f->missed = quality_missed(r->profile);
     memcpy(f->ends, r->events[0].ends, sizeof f->ends);
     note_others(f, r);
     f->bytes = r->writer.bytes;
@@ -290,15 +298,22 @@ static const char *name_next(struct job *j)
     return j->output;
 }
 
+/*
+ * On a busy machine names may take longer than a file. More at once would only slow each other
+ * down, and all else: the present file goes on until one of them is done.
+ */
 static int next_file(struct recorder *r, struct err *err)
 {
+    enum { FINISHING_MOST = 2 };
     struct job *j = job_of(r);
+    reap_files(j, false);
+    if (j->finishing.n >= FINISHING_MOST)
+        return 0;
     j->n_files++;
     int pid = recorder_rotate(r, name_next(j), finish_file, err);
     if (pid < 0)
         return -1;
     *vec_push(&j->finishing) = pid;
-    reap_files(j, false);
     record_label_start(r, j->opts, j->host);
     return 0;
 }

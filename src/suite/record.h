@@ -16,7 +16,7 @@
 /* Limits of --strict, in percent of samples lost, of stacks unfinished, of frames unnamed. */
 enum { STRICT_LOST = 1, STRICT_UNFINISHED = 1, STRICT_UNNAMED = 10 };
 
-/* How many of the hottest functions are told. */
+/* How many of the hottest functions are reported. */
 enum { RECORD_TOP = 5, RECORD_NAME_WIDTH = 68, RECORD_NAME_BYTES = 4 * RECORD_NAME_WIDTH + 1 };
 
 /* As much of a stack as the kernel copies. */
@@ -89,8 +89,9 @@ struct record_facts {
         double wall_s;
     } all; /* with rotate_s: of all files; the rest is of the last one */
     uint64_t seen_ns,
-        sampled_ns;  /* CPU time that samples could see, and what they stand for; 0 = not known */
-    uint64_t cpu_ns; /* of the command, children waited for included; 0 = it has not ended */
+        sampled_ns; /* CPU time that samples could see, and what they stand for; 0 = not known */
+    const char *missed; /* what may have too few samples where they stand for less */
+    uint64_t cpu_ns;    /* of the command, children waited for included; 0 = it has not ended */
     uint64_t ends[UNWIND_ENDS];
     bool kernel_hidden;
     struct {
@@ -114,8 +115,10 @@ struct record_facts {
     double unnamed_share;
     struct {
         char name[RECORD_NAME_BYTES];
-        double share;  /* of all samples */
-    } top[RECORD_TOP]; /* functions by self time; share 0 = no more */
+        double share;   /* of all samples */
+    } top[RECORD_TOP];  /* without those of the heap's agent; functions by self time; share 0 = no
+                           more */
+    double agent_share; /* of the CPU time: kelvin's own, in the program */
 };
 
 /* What is asked for of the heap. */

@@ -2,8 +2,10 @@
  * record_label.c - what a recording says about how it was made.
  */
 #include "base/clock.h"
+#include "base/program.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "model/meta_words.h"
 #include "suite/record_inner.h"
 
 #include <sys/wait.h>
@@ -67,6 +69,8 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
     meta_set_str(m, META_KERNEL_HIDDEN, f->kernel_hidden ? "yes" : "no");
     if (f->clocks)
         meta_set_str(m, META_CLOCKS, f->clocks);
+    if (f->rate_is_most)
+        meta_set_str(m, META_RATE_IS_MOST, "yes");
     if (r->opts.engine.machine)
         meta_set_str(m, META_MACHINE, "yes");
     else if (r->opts.command)
@@ -104,9 +108,16 @@ static void set_queued(struct meta *m, const struct recorder *r)
         meta_set_u64(m, META_QUEUED_NS, queued_ns);
 }
 
+/* As the kernel counted it; where it did not, the event's clock, which has interrupts as well. */
+static uint64_t count_cpu_ns(const struct recorder *r)
+{
+    uint64_t counted_ns = cpucount_total(&r->cpu);
+    return counted_ns ? counted_ns : r->facts->cpu_used_ns;
+}
+
 /*
- * The kernel's count knows of processes that nobody waited for; it is that of all code, so where
- * the kernel's part is left out only the command's own helps.
+ * The looks at processes know of those that nobody waited for; what they count is that of all code,
+ * so where the kernel's part is left out only the command's own helps.
  */
 uint64_t record_cpu_ns(const struct recorder *r)
 {
@@ -117,8 +128,9 @@ uint64_t record_cpu_ns(const struct recorder *r)
              kernel_ns = clock_timeval_ns(r->usage.ru_stime);
     if (f->kernel_hidden || r->opts.engine.user_only || strchr(f->event, ':'))
         return r->exited ? user_ns : 0;
-    uint64_t waited_ns = r->exited ? user_ns + kernel_ns : 0; /* the end of a process included */
-    return f->cpu_used_ns > waited_ns ? f->cpu_used_ns : waited_ns;
+    uint64_t waited_ns = r->exited ? user_ns + kernel_ns : 0, /* the end of a process included */
+        counted_ns = waited_ns ? cpucount_total(&r->cpu) : count_cpu_ns(r);
+    return counted_ns > waited_ns ? counted_ns : waited_ns;
 }
 
 static void set_sampled(struct meta *m, const struct recorder *r)
@@ -129,7 +141,7 @@ static void set_sampled(struct meta *m, const struct recorder *r)
     if (r->facts->sampled_ns && of_ns)
         meta_set_u64(m, META_SAMPLED_OF_NS, of_ns);
     if (!meta_find(m, META_CPU_TIME_NS) && r->facts->cpu_used_ns)
-        meta_set_u64(m, META_CPU_TIME_NS, r->facts->cpu_used_ns);
+        meta_set_u64(m, META_CPU_TIME_NS, count_cpu_ns(r));
 }
 
 /*
@@ -143,19 +155,34 @@ static void set_achieved(struct recorder *r)
     if (!f->kernel_hidden && !r->opts.engine.user_only)
         ns += (double)clock_timeval_ns(r->usage.ru_stime);
     if (!r->exited)
-        ns = f->dimension == DIM_TIME ? (double)f->counted : 0;
+        ns = f->dimension == DIM_TIME && f->counted ? (double)count_cpu_ns(r) : 0;
     if (ns > 0 && f->rate_hz > 0)
         profile_stream(r->profile, r->events[0].stream)->rate_achieved_hz =
             (double)r->events[0].samples * 1e9 / ns;
 }
 
+/* Who had the CPUs that threads waited for. Limits are of all files together. */
+static void set_rivals(struct meta *m, const struct recorder *r, const struct waits_facts *f)
+{
+    if (r->opts.engine.machine)
+        return;
+    meta_set_u64(m, META_WAITS_QUEUED_NS, f->queued_ns);
+    meta_set_u64(m, META_WAITS_QUEUED_OWN_NS, f->queued_own_ns);
+    if (r->opts.rotate_s > 0)
+        return;
+    meta_set_u64(m, META_THROTTLED_NS, cpulimits_throttled_ns(&r->limits));
+    meta_set_u64(m, META_STOLEN_NS, cpulimits_stolen_ns(&r->limits));
+}
+
 static void set_waits(struct meta *m, const struct recorder *r)
 {
-    uint64_t n = r->waits ? waits_unknown_ends(r->waits) : 0;
+    struct waits_facts f = r->waits ? waits_facts_of_file(r->waits) : (struct waits_facts){0};
+    uint64_t n = f.unknown_ends;
     const char *no_wakers = r->facts->no_wakers;
     if (r->waits) {
         meta_set_str(m, META_WAITS_STACKS, r->facts->waits_bare ? "no" : "yes");
         meta_set_str(m, META_WAITS_WAKERS, *no_wakers ? no_wakers : "yes");
+        set_rivals(m, r, &f);
     }
     if (n || meta_find(m, META_WAITS_UNKNOWN_ENDS)) /* of an earlier file */
         meta_set_u64(m, META_WAITS_UNKNOWN_ENDS, n);
@@ -180,13 +207,24 @@ static void set_running(struct meta *m, const struct recorder *r)
     autobuf struct buf b = {0};
     for (size_t i = 0; i < r->n_events; i++) {
         const struct engine_facts *f = &r->facts[i];
-        double share = f->enabled_ns ? (double)f->running_ns / (double)f->enabled_ns : 0;
-        if (f->enabled_ns)
-            buf_printf(&b, "%s%s %.0f%% of the time", b.n ? ", " : "", f->event,
-                       100 * (share < 1 ? share : 1));
+        meta_words_running(&b, f->event, f->enabled_ns, f->running_ns);
     }
     if (b.n)
         meta_set(m, META_RUNNING, buf_text(&b));
+}
+
+/* What looks at the file later cannot know. */
+static void set_no_samples(struct meta *m, const struct recorder *r)
+{
+    const char *command = r->opts.command ? r->opts.command[0] : NULL;
+    const char *hidden = command ? program_hidden(command) : NULL;
+    autofree char *why =
+        hidden ? mem_printf("%s %s, so the kernel hides it from you; run kelvin as root", command,
+                            hidden)
+               : mem_printf("%s used hardly any CPU time",
+                            r->opts.engine.machine ? "what was recorded" : "the program");
+    if (r->engine != &engine_none && !r->events[0].samples)
+        meta_set_str(m, META_NO_SAMPLES, why);
 }
 
 void record_label_end(struct recorder *r, const struct quality *q)
@@ -203,6 +241,7 @@ void record_label_end(struct recorder *r, const struct quality *q)
     set_waits(m, r);
     set_running(m, r);
     set_achieved(r);
+    set_no_samples(m, r);
     meta_set_str(m, META_UNNAMED_SHARE, units_share(share, q->unnamed_share, 1));
     getrusage(RUSAGE_SELF, &own);
     meta_set_u64(m, META_RECORDER_NS,

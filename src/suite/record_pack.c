@@ -11,17 +11,22 @@ struct packer {
 };
 
 /* Where the kernel says that the open file is: a path that was checked may have become another. */
-static bool packer_may_take(const struct packer *k, int fd, const char *binary)
+static bool packer_may_take(const struct packer *k, int fd)
 {
     char link[40], real[PATH_MAX];
-    const char *folder = k->opts->pack_source;
-    struct project project = {binary, &folder, folder && *folder ? 1 : 0};
+    const char *folder = k->opts->pack_source, *programs[PROJECT_PROGRAMS];
+    size_t n_programs = profile_programs(k->p, programs, PROJECT_PROGRAMS);
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, real, sizeof real - 1);
     if (n <= 0)
         return false;
     real[n] = '\0';
-    return project_has(&project, real);
+    for (size_t i = 0; i < n_programs; i++) {
+        struct project project = {programs[i], &folder, folder && *folder ? 1 : 0};
+        if (project_has(&project, real))
+            return true;
+    }
+    return false;
 }
 
 static bool packer_is_newer(const char *binary, const struct stat *file)
@@ -63,7 +68,7 @@ static void packer_add(struct packer *k, struct str_id file, const char *binary)
     autofclose FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (!in)
         k->ret->absent++;
-    else if (!packer_may_take(k, fd, binary))
+    else if (!packer_may_take(k, fd))
         k->ret->outside++;
     else
         packer_add_open(k, path, in, &st, binary);

@@ -71,7 +71,7 @@ static int check_names(const struct conf *c, const struct run_names *names, stru
     return 0;
 }
 
-/* All commands are made before anything runs: a missing input is told at once. */
+/* All commands are made before anything runs: a missing input is reported at once. */
 static int build_workloads(struct run *r, const struct run_names *names, struct err *err)
 {
     struct suite *s = &r->suite;
@@ -132,6 +132,7 @@ int run_suite(struct run *r, char *const *names, size_t n, struct err *err)
     if (!*folder)
         return err_set(err, EXIT_ERROR, "publish.folder is empty: name a folder, such as perf");
     if (run_check_baselines(r, err) != 0 || build_workloads(r, &wanted, err) != 0 ||
+        run_check_rules(r, err) != 0 || run_read_notes(r, err) != 0 ||
         folder_open(&s->folder, folder, err) != 0)
         return -1;
     r->log = folder_file(&s->folder, ".log");
@@ -143,4 +144,5 @@ void run_done(struct run *r)
     suite_done(&r->suite);
     free(r->log);
     free(r->published);
+    free(r->tail);
 }

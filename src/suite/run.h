@@ -2,7 +2,7 @@
  * run.h - a suite from source to published evidence, in seven phases.
  *
  * Fill in `opts` and `suite.conf` (conf_read()), be in the folder of the suite file, then
- * run_suite(). What is going on is told by the callbacks of `opts`; nothing is printed here.
+ * run_suite(). What is going on is reported by the callbacks of `opts`; nothing is printed here.
  *
  * Each phase (run*.c) fills `struct suite`, and pages are made from that at the end (page.h).
  * Faults have codes, to which src/cmd/run.c adds the option that could help. A failure in one
@@ -41,6 +41,7 @@ struct run {
     char *log;       /* of the commands that are run */
     double away_s;   /* time spent in the build and in workloads */
     char *published; /* where the pages went; NULL = nowhere */
+    char *tail;      /* the last lines of a build that failed; NULL = none */
 };
 
 /*
@@ -49,6 +50,13 @@ struct run {
  */
 int run_suite(struct run *r, char *const *names, size_t n, struct err *err);
 void run_done(struct run *r);
+
+/*
+ * After run_suite() failed: leave a summary with the reason, WHY, where that of a failed run goes,
+ * so that nobody takes the summary of the run before for that of this one. What cannot be written
+ * is left out.
+ */
+void run_ended_early(struct run *r, const char *why);
 
 /* Read a recording with the addresses of its frames; REC->profile is to be freed either way. */
 int run_load_recording(struct suite_recording *rec, const char *path, struct err *err);

@@ -16,12 +16,13 @@ static void say_classes(struct buf *b, const struct hotcode *code)
     static const char *const words[SIMD_VERDICTS] = {
         [SIMD_PACKED] = "in functions whose floating point is packed",
         [SIMD_PACKED_INT] = "in functions with vectors of integers",
+        [SIMD_MOVES] = "in functions that copy in vectors",
         [SIMD_SCALAR] = "in scalar floating point",
         [SIMD_INTEGER] = "in plain integer code",
     };
     int64_t by_class[SIMD_VERDICTS] = {0};
     for (size_t i = 0; i < code->rows.n; i++)
-        by_class[simd_verdict_of(&code->rows.at[i].mix)] += code->rows.at[i].self;
+        by_class[simd_verdict_of(&code->rows.at[i].hot)] += code->rows.at[i].self;
     for (int round = 0; round < SIMD_VERDICTS; round++) {
         int most = 0;
         for (int i = 1; i < SIMD_VERDICTS; i++)
@@ -50,7 +51,7 @@ static void describe_code(struct suite_result *w, const struct hotcode *code)
                    line.n ? ", " : "", 100.0 * (double)code->elsewhere / (double)code->total);
     for (size_t i = 0; i < code->rows.n && i < NAMED; i++)
         buf_printf(&line, "%s%s (%s)", i ? ", " : ". The hottest: ", code->rows.at[i].name,
-                   simd_describe(&code->rows.at[i].mix, word));
+                   simd_describe(&code->rows.at[i].hot, word));
     w->simd_line = mem_strdup(buf_cstr(&line));
 }
 

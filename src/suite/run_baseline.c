@@ -26,14 +26,34 @@ static int check_name(const char *name, struct err *err)
         name, LONGEST);
 }
 
-int run_check_baselines(const struct run *r, struct err *err)
+/* The figures of the baseline to compare with. */
+static int find_baseline(struct run *r, struct err *err)
+{
+    const char *path = conf_text(&r->suite.conf, "", "history.store"), *name = r->opts.against;
+    struct store *store;
+    autofree char *stored = mem_printf("suite:%s", name);
+    if (path_kind(path) != PATH_NOTHING) {
+        if (store_open(&store, path, STORE_READ, err) != 0)
+            return -1;
+        int rc = store_load_baseline(store, stored, &r->suite.before, err);
+        store_close(store);
+        if (rc == 0)
+            return 0;
+    }
+    r->fault = RUN_NO_BASELINE;
+    return err_set(err, EXIT_ERROR, "there is no baseline '%s'", name);
+}
+
+int run_check_baselines(struct run *r, struct err *err)
 {
     autofree char *home = path_folder(conf_text(&r->suite.conf, "", "history.store"));
     if (archive_check_home(home, err) != 0)
         return -1;
-    if (r->opts.against && check_name(r->opts.against, err) != 0)
+    if (r->opts.save && check_name(r->opts.save, err) != 0)
         return -1;
-    return r->opts.save ? check_name(r->opts.save, err) : 0;
+    if (!r->opts.against)
+        return 0;
+    return check_name(r->opts.against, err) == 0 ? find_baseline(r, err) : -1;
 }
 
 char *run_home_folder(const struct run *r, const char *name)
@@ -90,18 +110,8 @@ int run_load_baseline(struct run *r, struct err *err)
 {
     struct suite *s = &r->suite;
     const char *name = r->opts.against;
-    struct store *store;
     if (!name)
         return 0;
-    if (store_open(&store, conf_text(&s->conf, "", "history.store"), STORE_READ, err) != 0)
-        return -1;
-    autofree char *stored = mem_printf("suite:%s", name);
-    int rc = store_load_baseline(store, stored, &s->before, err);
-    store_close(store);
-    if (rc != 0) {
-        r->fault = RUN_NO_BASELINE;
-        return err_set(err, EXIT_ERROR, "there is no baseline '%s'", name);
-    }
     const char *host = meta_find(&s->before.meta, META_HOST);
     if (host && strcmp(host, s->host.name) != 0 && !r->opts.force) {
         r->fault = RUN_OTHER_HOST;
@@ -153,11 +163,8 @@ int run_save_baseline(struct run *r, struct err *err)
     struct folder to = {.lock = -1};
     if (!r->opts.save)
         return 0;
-    autofree char *path = run_baseline_folder(r, r->opts.save), *parent = mem_strdup(path);
-    *strrchr(parent, '/') = '\0';
-    int rc = folder_make(parent, err);
-    if (rc == 0)
-        rc = folder_open(&to, path, err);
+    autofree char *path = run_baseline_folder(r, r->opts.save);
+    int rc = folder_open(&to, path, err);
     if (rc == 0)
         rc = save_recordings(r, &to, err);
     if (rc == 0)

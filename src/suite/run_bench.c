@@ -204,7 +204,8 @@ static int bench_workload(struct run *r, struct suite_result *w, struct err *err
     for (size_t i = 0; i < sizeof timed / sizeof *timed; i++) {
         if (!w->workload.collect[timed[i]])
             continue;
-        run_say(r, "%s: %s", w->workload.name, collect_names[timed[i]]);
+        run_say(r, "%s: %s", w->workload.name,
+                timed[i] == COLLECT_BENCH ? "timed runs" : collect_names[timed[i]]);
         bench_one(r, w, timed[i]);
         if (run_go_on(r, err) != 0)
             return -1;
@@ -226,14 +227,24 @@ static void mark_absent(struct suite_result *w)
             suite_absent(w, (enum collect)i, "the workload failed");
 }
 
-static void say_absent_metrics(const struct run *r)
+static void say_metric(const struct run *r, const struct suite_result *w,
+                       const struct suite_metric *m)
+{
+    autobuf struct buf b = {0};
+    suite_say_metric_doubt(&b, m);
+    if (m->absent)
+        run_say(r, "%s: no metric %s: %s", w->workload.name, m->metric->name,
+                suite_why_no_metric(m));
+    else if (b.n)
+        run_say(r, "%s: %s", w->workload.name, buf_cstr(&b));
+}
+
+static void say_metrics(const struct run *r)
 {
     for (size_t i = 0; i < r->suite.results.n; i++) {
         const struct suite_result *w = &r->suite.results.at[i];
         for (size_t k = 0; k < w->metrics.n && !w->failure; k++)
-            if (w->metrics.at[k].absent)
-                run_say(r, "%s: no metric %s: %s", w->workload.name, w->metrics.at[k].metric->name,
-                        suite_why_no_metric(&w->metrics.at[k]));
+            say_metric(r, w, &w->metrics.at[k]);
     }
 }
 
@@ -248,6 +259,6 @@ int run_bench(struct run *r, struct err *err)
             rc = bench_workload(r, w, err);
     }
     find_series(&r->suite);
-    say_absent_metrics(r);
+    say_metrics(r);
     return rc;
 }

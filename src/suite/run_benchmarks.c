@@ -92,6 +92,7 @@ static struct session_opts benchmarks_opts(const struct run *r, const struct sui
         .risk = PAIRED_RISK,
         .seed = 1,
         .results = *w->workload.results ? w->workload.results : NULL,
+        .filter = *w->workload.filter ? w->workload.filter : NULL,
         .measure = fingerprint_is_busy(&r->suite.host) && !no_cpu ? MEASURE_CPU : MEASURE_TIME,
         .gates = beside ? &w->benchmarks->gates : NULL,
         .gate_decides = decide};

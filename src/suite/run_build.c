@@ -50,6 +50,7 @@ static int build_failed(struct run *r, const struct exec_result *done, struct er
     exec_say(done, &said);
     exec_tail(r->log, RUN_TAIL_LINES, &tail);
     run_say(r, "the last lines of the build:\n%s", buf_cstr(&tail));
+    r->tail = tail.n ? mem_strdup(buf_cstr(&tail)) : NULL;
     r->fault = RUN_BUILD_FAILED;
     return err_set(err, EXIT_ERROR, "the build %s", buf_cstr(&said));
 }

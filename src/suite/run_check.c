@@ -7,6 +7,7 @@
 #include "suite/culprit.h"
 #include "suite/hotcode.h"
 #include "suite/judge.h"
+#include "suite/knownleaks.h"
 #include "suite/run_inner.h"
 
 /* --- compare --- */
@@ -56,9 +57,49 @@ static int read_rules(struct run *r, struct suite_result *w, const char *path)
     if (rc == 0)
         rc = rules_require(&w->rules, &(struct rules_have){.before = rules_before(w),
                                                            .counts_before = w->before_cache,
+                                                           .may_lack_before = true,
                                                            .sizes = r->suite.has_scaling});
     w->rules_file = mem_strdup(path);
     return rc;
+}
+
+/* Each line that is wrong is reported; the first one is the error. */
+static int check_rules_file(const struct run *r, const char *path, struct err *err)
+{
+    struct rules rules = {0};
+    struct reader in;
+    if (reader_open_file(&in, path, err) != 0)
+        return -1;
+    int rc = rules_parse(&rules, reader_peek(&in, RULES_MAX_BYTES + 1));
+    for (size_t i = 1; rc && i < rules.errors.n && i < 20; i++)
+        run_say(r, "%s:%u:%u: %s", path, rules.errors.at[i].line, rules.errors.at[i].column,
+                rules.errors.at[i].text);
+    if (rc != 0)
+        err_set(err, EXIT_ERROR, "%s:%u:%u: %s", path, rules.errors.at[0].line,
+                rules.errors.at[0].column, rules.errors.at[0].text);
+    reader_close(&in);
+    rules_done(&rules);
+    return rc;
+}
+
+static int read_known_leaks(struct suite *s, struct err *err)
+{
+    struct words files = conf_words(&s->conf, "", "check.suppressions");
+    int rc = knownleaks_read((const char *const *)files.at.at, files.at.n, &s->known_leaks, err);
+    words_done(&files);
+    return rc;
+}
+
+int run_check_rules(struct run *r, struct err *err)
+{
+    if (read_known_leaks(&r->suite, err) != 0)
+        return -1;
+    for (size_t i = 0; i < r->suite.results.n; i++) {
+        const char *path = judge_rules_path(&r->suite, &r->suite.results.at[i]);
+        if (*path && check_rules_file(r, path, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static void rules_are_wrong(const struct run *r, struct suite_result *w)
@@ -78,20 +119,22 @@ struct measured { /* a VEC */
 
 /* What was measured of W: whole runs, its metrics, its benchmarks. The wall times of a busy machine
  * scatter as the other programs do. */
-static struct measured measured_runs(const struct suite *s, const struct suite_result *w)
+static struct measured measured_runs(const struct run *r, struct suite_result *w)
 {
+    const struct suite *s = &r->suite;
     struct measured all = {0};
     enum measure whole = fingerprint_is_busy(&s->host) ? MEASURE_CPU : MEASURE_TIME;
     if (w->bench)
-        *vec_push(&all) = (struct check_runs){"", w->bench, whole};
+        *vec_push(&all) =
+            (struct check_runs){"", w->bench, whole, judge_before(s, w, w->bench, r->opts.force)};
     for (size_t i = 0; i < w->metrics.n; i++)
         if (w->metrics.at[i].runs)
             *vec_push(&all) = (struct check_runs){w->metrics.at[i].metric->name,
-                                                  w->metrics.at[i].runs, MEASURE_METRIC};
+                                                  w->metrics.at[i].runs, MEASURE_METRIC, NULL};
     for (size_t i = 0; w->benchmarks && i < w->benchmarks->outcome.session.set.series.n; i++) {
         const struct series *it = &w->benchmarks->outcome.session.set.series.at[i];
         *vec_push(&all) =
-            (struct check_runs){it->name, it, w->benchmarks->outcome.session.opts.measure};
+            (struct check_runs){it->name, it, w->benchmarks->outcome.session.opts.measure, NULL};
     }
     return all;
 }
@@ -106,10 +149,14 @@ static struct check_input rules_input(const struct run *r, const struct suite_re
         .heap = w->has_heap ? w->heap.profile : NULL,
         .before = rules_before(w),
         .heap_before = w->heap_before.profile,
+        .no_before = r->suite.against ? "the baseline has nothing to compare this with"
+                                      : "a diff rule applies to a comparison with a baseline only",
+        .skip_diffs = !r->suite.against,
         .no_code = "",
         .scaling = r->suite.has_scaling ? (struct scaling *)&r->suite.scaling : NULL,
         .runs = measured->at,
         .n_runs = measured->n,
+        .known_leaks = &r->suite.known_leaks,
         .counts = w->cache ? &w->cache_selection : NULL,
         .has_function = program_has_function,
     };
@@ -120,7 +167,7 @@ static void check_rules(struct run *r, struct suite_result *w)
     const char *path = judge_rules_path(&r->suite, w);
     struct hotcode code = {0};
     const struct suite_recording *rec = suite_checked(w);
-    struct measured measured = measured_runs(&r->suite, w);
+    struct measured measured = measured_runs(r, w);
     struct selection before = {0};
     if (!*path || (!rec && !measured.n && !w->cache)) {
         vec_done(&measured);
@@ -229,6 +276,11 @@ static void tell_rules(const struct run *r, const struct suite_result *w)
         run_say(r, "%s: %zu finding%s%s", w->workload.name, suite_count_findings(w),
                 suite_count_findings(w) == 1 ? "" : "s",
                 w->too_many_findings ? ": more than check.max-findings allows" : "");
+    if (made && suite_count_findings(w)) {
+        autobuf struct buf b = {0};
+        suite_say_findings(&b, w);
+        run_say(r, "%s: found: %s", w->workload.name, buf_cstr(&b));
+    }
 }
 
 int run_check(struct run *r, struct err *err)

@@ -5,7 +5,7 @@
 #include "suite/exec.h"
 #include "suite/run.h"
 
-/* Tell what a phase is doing. */
+/* Report what a phase is doing. */
 void run_say(const struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* -1 with ERR once the user wants to stop. */
@@ -35,8 +35,17 @@ char *run_join_cpus(const struct words *cpus);
 /* Run W under each tool of valgrind that it asks for. */
 int run_grind(struct run *r, struct suite_result *w, struct err *err);
 
-/* Refuse names of baselines that are no plain names. */
-int run_check_baselines(const struct run *r, struct err *err);
+/* Refuse names of baselines that are no plain names, and one to compare with that is not there. */
+int run_check_baselines(struct run *r, struct err *err);
+
+/* Refuse rules that are not there or cannot be read, before anything runs. */
+int run_check_rules(struct run *r, struct err *err);
+
+/* Add what came of each workload to the history. */
+void run_remember(struct run *r);
+
+/* Read publish.notes, before anything runs: a file that is gone is an error of the suite file. */
+int run_read_notes(struct run *r, struct err *err);
 
 /* "NAME" beside the history. Free it. */
 char *run_home_folder(const struct run *r, const char *name);
@@ -54,7 +63,7 @@ int run_keep_programs(const struct run *r, const struct folder *folder, struct e
  */
 void run_find_beside(struct run *r, struct suite_result *w);
 
-/* Load the baseline to compare with, before anything is measured. */
+/* Load the recordings of the baseline to compare with, unless it is of another machine. */
 int run_load_baseline(struct run *r, struct err *err);
 
 /* Keep what was measured as a baseline. */

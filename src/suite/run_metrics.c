@@ -32,7 +32,7 @@ static struct series *add_metric_series(struct series_set *to, const struct suit
     return s;
 }
 
-void run_metrics_open(struct run_metrics *t, const struct suite *s, const struct suite_result *w)
+void run_metrics_open(struct run_metrics *t, const struct suite *s, struct suite_result *w)
 {
     *t = (struct run_metrics){.suite = s, .result = w};
     for (int k = 0; k < 2; k++)
@@ -41,16 +41,24 @@ void run_metrics_open(struct run_metrics *t, const struct suite *s, const struct
     clock_gettime(CLOCK_REALTIME_COARSE, &t->since);
 }
 
+static double metrics_take_one(struct metric *m, struct text said, struct timespec since)
+{
+    size_t n = 0;
+    double value = m->pattern ? metric_in_output(m, said, &n) : metric_in_file(m, since);
+    m->most_matches = n > m->most_matches ? n : m->most_matches;
+    return value;
+}
+
 /* ITEM 1 is the program of today where two take turns. */
 static void metrics_take(void *to, size_t item, uint32_t block, struct text said)
 {
     struct run_metrics *t = to;
-    const struct metrics *all = &t->result->workload.metrics;
+    struct metrics *all = &t->result->workload.metrics;
     for (size_t i = 0; i < all->at.n && item < 2; i++) {
-        const struct metric *m = &all->at.at[i];
+        struct metric *m = &all->at.at[i];
         double *value = m->items > 0 ? NULL : add_run(&t->of[item].series.at[i], block);
         if (value)
-            *value = m->pattern ? metric_in_output(m, said) : metric_in_file(m, t->since);
+            *value = metrics_take_one(m, said, t->since);
     }
     buf_done(&t->said); /* the last one is kept: where two take turns, that of either */
     buf_add(&t->said, said.at, said.n);

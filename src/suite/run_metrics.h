@@ -10,14 +10,14 @@ enum { RUN_METRICS_KEPT = 64 << 10 }; /* bytes of what a run prints */
 
 struct run_metrics {
     const struct suite *suite;
-    const struct suite_result *result;
+    struct suite_result *result;
     struct series_set of[2]; /* a series for each metric, by item of the session */
     struct timespec since;   /* the end of the run before: files that are older are not its own */
     struct buf said;         /* the end of what the last run printed */
 };
 
 /* For one session. Close it either way. */
-void run_metrics_open(struct run_metrics *t, const struct suite *s, const struct suite_result *w);
+void run_metrics_open(struct run_metrics *t, const struct suite *s, struct suite_result *w);
 void run_metrics_close(struct run_metrics *t);
 
 /* Have the session hand over what its runs print, and, where it runs until gates are decided, go on

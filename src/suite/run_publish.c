@@ -169,8 +169,8 @@ static int remember_workload(struct run *r, struct store *store, const struct su
     return rc;
 }
 
-/* A history that cannot be written is told, and costs no more than itself. */
-static void run_publish_remember(struct run *r)
+/* A history that cannot be written is reported, and costs no more than itself. */
+void run_remember(struct run *r)
 {
     const char *path = conf_text(&r->suite.conf, "", "history.store");
     struct store *store;
@@ -237,7 +237,8 @@ static void find_trend(const struct suite *s, struct store *store, struct suite_
     history_runs_done(&runs);
 }
 
-/* Without a history there is nothing to draw; what is wrong with one is told where it is written.
+/* Without a history there is nothing to draw; what is wrong with one is reported where it is
+ * written.
  */
 static void run_publish_trends(struct run *r)
 {
@@ -287,7 +288,7 @@ static int redirect(struct run *r, struct err *err)
 }
 
 /* A hand-written file stays where it is: so no run can lose it. */
-static void read_notes(struct run *r)
+int run_read_notes(struct run *r, struct err *err)
 {
     enum { MOST = 256 << 10 };
     const char *path = conf_text(&r->suite.conf, "", "publish.notes");
@@ -295,14 +296,18 @@ static void read_notes(struct run *r)
     char chunk[4096];
     ssize_t n = 0;
     if (!*path)
-        return;
+        return 0;
     autoclose int fd = path_open_file(path, 0, NULL);
     while (fd >= 0 && b.n < MOST && (n = read(fd, chunk, sizeof chunk)) > 0)
         buf_add(&b, chunk, (size_t)n);
     if (fd < 0 || n < 0)
-        run_say(r, "no notes: cannot read '%s': %s", path, strerror(errno));
-    else if (b.n)
+        return err_set_errno(err, errno, "publish.notes: cannot read '%s'", path);
+    if (b.n >= MOST && read(fd, chunk, 1) > 0)
+        buf_printf(&b, "\n\n(The rest of %s is left out: it has more than %d KiB.)\n", path,
+                   MOST >> 10);
+    if (b.n)
         r->suite.notes = mem_strdup(buf_cstr(&b));
+    return 0;
 }
 
 int run_publish(struct run *r, struct err *err)
@@ -311,23 +316,29 @@ int run_publish(struct run *r, struct err *err)
     enum suite_outcome outcome = suite_outcome(s);
     bool good = outcome == SUITE_OK || outcome == SUITE_INCONCLUSIVE;
     digest_sources(s);
-    read_notes(r);
     run_publish_trends(r);
     unlink(r->log);
     if (!good && redirect(r, err) != 0)
+        return -1;
+    if (good && carried_take(s, err) != 0)
         return -1;
     if (page_write_all(s, err) != 0)
         return -1;
     if (good && run_save_baseline(r, err) != 0)
         return -1;
+    if (r->opts.save && good)
+        run_say(r, "saved as the baseline '%s'", r->opts.save);
+    else if (r->opts.save)
+        run_say(r, "not saved as the baseline '%s' (%s)", r->opts.save,
+                suite_outcome_words[outcome]);
     free(r->published);
     r->published = mem_printf("%s/index.html", s->folder.path);
     autofree char *failed = mem_printf("%s-failed", s->folder.path);
     if (folder_commit(&s->folder, err) != 0)
         return -1;
-    if (good)
+    if (good && !carried_has_failure(s, failed))
         folder_remove(failed); /* of a run before: it is not what is now */
-    run_publish_remember(r);
+    run_remember(r);
     if (good)
         run_publish_archive(r);
     return 0;

@@ -269,17 +269,18 @@ static void note_cpu_time(struct series_set *set, const struct suite_result *w, 
 
 static void tell_heap(const struct run *r, const struct suite_result *w)
 {
-    char peak[UNITS_MAX], n[UNITS_MAX];
-    run_say(r, "%s: heap: peak %s, %s allocations", w->workload.name,
-            units_scaled(peak, (double)w->heap_story.value[STORY_PEAK], SCALED_BYTES),
-            units_count(n, (uint64_t)w->heap_story.value[STORY_ALLOCATIONS]));
+    autobuf struct buf b = {0};
+    suite_say_heap(&b, w);
+    run_say(r, "%s: heap: %s", w->workload.name, buf_cstr(&b));
 }
 
 /* -1 with WHY when there is none. */
-static int load_heap(struct suite_result *w, const char *path, struct err *why)
+static int load_heap(const struct suite *s, struct suite_result *w, const char *path,
+                     struct err *why)
 {
+    struct heapstory_opts with = {.known_leaks = s->known_leaks.all.n ? &s->known_leaks : NULL};
     if (run_load_recording(&w->heap, path, why) != 0 ||
-        heapstory_build(&w->heap_story, w->heap.profile, NULL, why) != 0)
+        heapstory_build(&w->heap_story, w->heap.profile, &with, why) != 0)
         return -1;
     w->has_heap = true;
     return 0;
@@ -294,7 +295,7 @@ static int record_heap(struct run *r, struct suite_result *w, struct err *err)
     struct recorded it = {0};
     struct err why;
     int rc = record_run(r, &t, &it, err);
-    bool loaded = rc == 0 && it.good && load_heap(w, path, &why) == 0;
+    bool loaded = rc == 0 && it.good && load_heap(&r->suite, w, path, &why) == 0;
     if (loaded) {
         w->heap.file = mem_strdup(name);
         tell_heap(r, w);

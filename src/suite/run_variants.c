@@ -129,6 +129,8 @@ const char *run_variant_line(const struct suite_variant *v, const struct suite_r
     *line = NULL;
     if (v->failure)
         return v->failure;
+    if (!*binary)
+        return "neither build.binary nor its own binary names the program that is built: set one";
     if (!n)
         return "the command does not begin with build.binary or its own binary";
     autofree char *kept = kept_path(v->folder, binary);

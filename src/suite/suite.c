@@ -2,6 +2,7 @@
  * suite.c - what came of a run.
  */
 #include "suite/suite.h"
+#include "base/units.h"
 
 const char *const suite_phase_names[PHASES] = {
     [PHASE_HOST] = "host",       [PHASE_BUILD] = "build",     [PHASE_RECORD] = "record",
@@ -14,6 +15,7 @@ const char *const suite_outcome_names[] = {
     [SUITE_FAILED] = "failed",
     [SUITE_REGRESSED] = "regressed",
     [SUITE_RULES] = "rules",
+    [SUITE_FINDINGS] = "findings",
     [SUITE_INCOMPLETE] = "incomplete",
     [SUITE_INCONCLUSIVE] = "inconclusive",
 };
@@ -23,6 +25,7 @@ const char *const suite_outcome_words[] = {
     [SUITE_FAILED] = "failed",
     [SUITE_REGRESSED] = "regressed",
     [SUITE_RULES] = "failed its rules",
+    [SUITE_FINDINGS] = "has findings",
     [SUITE_INCOMPLETE] = "incomplete",
     [SUITE_INCONCLUSIVE] = "inconclusive",
 };
@@ -139,6 +142,8 @@ void suite_done(struct suite *s)
     series_set_done(&s->series);
     series_set_done(&s->before);
     series_set_done(&s->beside);
+    carried_done(&s->carried);
+    suppressions_done(&s->known_leaks);
     free(s->dirty_files);
     free(s->notes);
     free(s->compiler);
@@ -173,6 +178,64 @@ size_t suite_count_findings(const struct suite_result *r)
     return n;
 }
 
+void suite_say_heap(struct buf *b, const struct suite_result *r)
+{
+    const int64_t *value = r->heap_story.value;
+    char peak[UNITS_MAX], n[UNITS_MAX];
+    buf_printf(b, "peak %s, %s allocations",
+               units_scaled(peak, (double)value[STORY_PEAK], SCALED_BYTES),
+               units_count(n, (uint64_t)value[STORY_ALLOCATIONS]));
+}
+
+static const char *const finder_names[SUITE_FINDERS] = {
+    [FOUND_MEMCHECK] = "memcheck",     [FOUND_HELGRIND] = "helgrind",
+    [FOUND_ASAN] = "AddressSanitizer", [FOUND_UBSAN] = "UndefinedBehaviorSanitizer",
+    [FOUND_TSAN] = "ThreadSanitizer",
+};
+
+void suite_say_findings(struct buf *b, const struct suite_result *r)
+{
+    const char *first = NULL;
+    for (int i = 0; i < SUITE_FINDERS; i++) {
+        const struct suite_findings *f = &r->findings[i];
+        if (!f->n)
+            continue;
+        buf_printf(b, "%s%zu by %s", b->n ? ", " : "", f->n, finder_names[i]);
+        first = first ? first : f->text;
+    }
+    struct text line = text_of(first ? first : "");
+    line = text_trim(text_cut(&line, '\n'));
+    if (line.n)
+        buf_printf(b, " (%.*s)", TEXT_ARG(line));
+}
+
+enum { NAMES_SAID = 3 };
+
+static void say_more(struct buf *b, size_t n)
+{
+    if (n > NAMES_SAID)
+        buf_printf(b, " and %zu more", n - NAMES_SAID);
+}
+
+/* " (find, fill)": those whose gate is GATE. */
+static void say_names(struct buf *b, const struct comparisons *all, enum gate gate)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].gate == gate && n++ < NAMES_SAID)
+            buf_printf(b, "%s%s", n == 1 ? " (" : ", ", all->at[i].after->name);
+    say_more(b, n);
+    buf_str(b, n ? ")" : "");
+}
+
+static void say_gone(struct buf *b, const struct suite_benchmarks *of)
+{
+    for (size_t i = 0; i < of->gone.n && i < NAMES_SAID; i++)
+        buf_printf(b, "%s'%s'", i ? ", " : "; no ", of->gone.at[i]);
+    say_more(b, of->gone.n);
+    buf_str(b, of->gone.n ? " any more" : "");
+}
+
 void suite_say_benchmarks(struct buf *b, const struct suite_result *r)
 {
     const struct comparisons *all = &r->benchmarks->outcome.against;
@@ -183,11 +246,14 @@ void suite_say_benchmarks(struct buf *b, const struct suite_result *r)
         buf_str(b, "the baseline has none of them");
     else if (!n[GATE_BROKEN] && !n[GATE_UNDECIDED])
         buf_printf(b, "none of %zu slower than allowed", all->n);
-    if (n[GATE_BROKEN])
+    if (n[GATE_BROKEN]) {
         buf_printf(b, "%zu of %zu slower than allowed", n[GATE_BROKEN], all->n);
+        say_names(b, all, GATE_BROKEN);
+    }
     if (n[GATE_UNDECIDED])
         buf_printf(b, "%s%zu of %zu not decided", n[GATE_BROKEN] ? ", " : "", n[GATE_UNDECIDED],
                    all->n);
+    say_gone(b, r->benchmarks);
 }
 
 double suite_max_regression(const struct suite *s, const struct suite_result *r)
@@ -215,6 +281,20 @@ const char *suite_why_no_metric(const struct suite_metric *m)
                               : "no run was timed";
 }
 
+void suite_say_metric_doubt(struct buf *b, const struct suite_metric *m)
+{
+    if (m->absent)
+        return;
+    if (m->missing)
+        buf_printf(b, "metric %s: %zu of %zu runs did not give it", m->metric->name, m->missing,
+                   m->runs->runs.n);
+    if (m->metric->most_matches > 1)
+        buf_printf(
+            b, "%s%s%s its pattern matches up to %zu numbers in a run, of which the last counts",
+            m->missing ? "; " : "metric ", m->missing ? "" : m->metric->name, m->missing ? "" : ":",
+            m->metric->most_matches);
+}
+
 bool suite_metrics_gate(const struct suite_result *r, enum gate gate)
 {
     bool found = false;
@@ -223,12 +303,25 @@ bool suite_metrics_gate(const struct suite_result *r, enum gate gate)
     return found;
 }
 
+/*
+ * Whether slow runs or the mean leave a gate open that the median passes. Of wall time, where CPU
+ * time holds, that takes more: other programs make slow runs as well.
+ */
+static bool mean_is_open(const struct suite_result *r)
+{
+    const struct comparison *wall = &r->compared[BY_TIME], *cpu = &r->compared[BY_CPU];
+    if (r->has_compared[BY_CPU] && cpu->mean_broke)
+        return true;
+    return r->has_compared[BY_TIME] && wall->mean_broke &&
+           (!has_gate(r, BY_CPU, GATE_HOLDS) || wall->tails.p <= 0.01 || wall->tails.mean_z >= 2.6);
+}
+
 bool suite_undecided(const struct suite_result *r)
 {
     bool told = has_gate(r, BY_TIME, GATE_HOLDS) || has_gate(r, BY_CPU, GATE_HOLDS) ||
                 has_gate(r, BY_TIME, GATE_BROKEN) || has_gate(r, BY_CPU, GATE_BROKEN);
     bool open = has_gate(r, BY_TIME, GATE_UNDECIDED) || has_gate(r, BY_CPU, GATE_UNDECIDED);
-    return (open && !told) || has_gate(r, BY_INSTRUCTIONS, GATE_UNDECIDED);
+    return (open && !told) || mean_is_open(r) || has_gate(r, BY_INSTRUCTIONS, GATE_UNDECIDED);
 }
 
 static bool has_verdict(const struct suite_result *r, int which, enum verdict v)

@@ -14,6 +14,7 @@
 #include "host/fingerprint.h"
 #include "host/provenance.h"
 #include "model/series.h"
+#include "suite/carry.h"
 #include "suite/conf.h"
 #include "suite/folder.h"
 #include "suite/workload.h"
@@ -69,6 +70,7 @@ enum suite_outcome {
     SUITE_FAILED,
     SUITE_REGRESSED,
     SUITE_RULES,
+    SUITE_FINDINGS,   /* memcheck, helgrind or a sanitizer found more than is allowed */
     SUITE_INCOMPLETE, /* something that was asked for could not be had */
     SUITE_INCONCLUSIVE,
 };
@@ -199,14 +201,16 @@ struct suite {
     double build_s;
     char digest[33]; /* of the named sources, in hex; "" = none were named */
     size_t n_sources;
-    VEC(char *) warnings; /* about the host, a sentence each */
-    char *notes;          /* of the project's own, for the index; NULL = none */
+    VEC(char *) warnings;            /* about the host, a sentence each */
+    char *notes;                     /* of the project's own, for the index; NULL = none */
+    struct suppressions known_leaks; /* check.suppressions */
 
     VEC(struct suite_variant) variants;
     size_t n_variants;        /* of them that are sections of the suite file, the first ones */
     struct series_set series; /* of all workloads */
     VEC(struct suite_result) results;
-    struct scaling scaling; /* over workloads with a size */
+    struct carried_list carried; /* workloads that did not run, with the pages of an earlier run */
+    struct scaling scaling;      /* over workloads with a size */
     bool has_scaling;
     struct series_set before; /* the baseline's */
     struct series_set beside; /* of the baseline's program, run in turns with today's */
@@ -223,9 +227,9 @@ void suite_done(struct suite *s);
 enum suite_outcome suite_outcome(const struct suite *s);
 
 /*
- * Whether it is open if R is slower than allowed: neither wall time nor CPU time tells. Where other
- * programs take part, the wall time alone seldom does, so that CPU time may tell in its place. A
- * count of instructions speaks for itself.
+ * Whether it is open if R is slower than allowed: neither wall time nor CPU time decides. Where
+ * other programs take part, the wall time alone seldom does, so that CPU time may decide in its
+ * place. A count of instructions speaks for itself.
  */
 bool suite_undecided(const struct suite_result *r);
 
@@ -236,7 +240,14 @@ size_t suite_comparisons(const struct suite *s);
 /* Findings of all finders. */
 size_t suite_count_findings(const struct suite_result *r);
 
-/* How its benchmarks compare: "2 of 30 slower than allowed, 1 not decided". */
+/* "1 of UndefinedBehaviorSanitizer, 2 of memcheck", and the first line of the first. */
+void suite_say_findings(struct buf *b, const struct suite_result *r);
+
+/* "peak 812 KiB, 561 allocations", of a heap that was recorded. */
+void suite_say_heap(struct buf *b, const struct suite_result *r);
+
+/* How its benchmarks compare: "2 of 30 slower than allowed (find, fill), 1 not decided; no 'drop'
+ * any more". */
 void suite_say_benchmarks(struct buf *b, const struct suite_result *r);
 
 /* How much worse than the baseline R may be: 0.05 = 5 %. */
@@ -244,6 +255,10 @@ double suite_max_regression(const struct suite *s, const struct suite_result *r)
 
 /* Why a metric is absent, a sentence without a full stop. */
 const char *suite_why_no_metric(const struct suite_metric *m);
+
+/* What a reader should know of a metric that is there: runs that did not give it, a pattern that
+ * matches several numbers. A sentence without a full stop; nothing where there is nothing. */
+void suite_say_metric_doubt(struct buf *b, const struct suite_metric *m);
 
 /* Whether one of R's metrics has such a gate. */
 bool suite_metrics_gate(const struct suite_result *r, enum gate gate);

@@ -25,7 +25,7 @@ static bool spend(struct walk *w)
 
 /*
  * Give the addresses of DIE's ranges that are inside of link OUTER to link INNER; with INNER 0
- * only tell whether there are any. Where ranges of neighbours overlap the first one keeps them.
+ * only check whether there are any. Where ranges of neighbours overlap the first one keeps them.
  */
 static bool claim(struct walk *w, Dwarf_Die *die, uint32_t outer, uint32_t inner)
 {

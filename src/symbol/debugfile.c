@@ -79,7 +79,7 @@ static int by_link(struct elffile *ret, const char *path, Elf *main, struct text
 
 static int by_place(struct elffile *ret, const char *path, struct text build_id, const char *folder)
 {
-    /* Without a build-id nothing tells whether such a file belongs to this one. */
+    /* Without a build-id nothing says whether such a file belongs to this one. */
     if (!build_id.n)
         return -1;
     return try_open(ret, mem_printf("%s%s.debug", folder, path), build_id);

@@ -138,7 +138,7 @@ static void step_form(struct dies *d, unsigned form)
         dies_skip(d, take_leb(d));
         return;
     default:
-        d->over = true; /* a form we do not know: no way to tell where the next one starts */
+        d->over = true; /* a form we do not know: no way to know where the next one starts */
     }
 }
 

@@ -275,6 +275,15 @@ static void find_nearest(const struct elfsyms *s, int table, struct lookup *l,
     }
 }
 
+/* In a stripped file the symbol that comes next may be gone, and a label has no end. */
+static bool is_stripped(const struct elfsyms *s)
+{
+    for (int t = 0; t < s->n; t++)
+        if (!s->tables[t].dynamic)
+            return false;
+    return true;
+}
+
 static void name_unsized(const struct elfsyms *s, struct lookup *l)
 {
     autofree struct elfsym *nearest = mem_calloc(l->n, sizeof *nearest);
@@ -303,6 +312,6 @@ void elfsyms_name_rest(const struct elfsyms *s, struct lookup *l)
             cover_take(&free_pcs, i, 0);
     name_sized(s, l, &free_pcs, false);
     cover_done(&free_pcs);
-    if (lookup_count_unnamed(l))
+    if (lookup_count_unnamed(l) && !is_stripped(s))
         name_unsized(s, l);
 }

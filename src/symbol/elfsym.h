@@ -8,7 +8,7 @@
  *     2. global symbols of .symtab
  *     3. debug information (see dwarf.h)
  *     4. local symbols of .symtab
- *     5. labels of assembly
+ *     5. labels of assembly, up to the next symbol, unless that may have been stripped
  *
  * Of several public names for one address the one with fewer underscores in front is shown, then
  * the shorter, then the first by alphabet: "write" and not "__write". Of several local names the
@@ -89,5 +89,5 @@ struct function elfsyms_describe(const struct elfsyms *s, struct lookup *l,
 /* Public names, in place of whatever the addresses are called so far. */
 void elfsyms_name_public(const struct elfsyms *s, struct lookup *l);
 
-/* All others, for addresses that have no name yet. */
+/* All others, for addresses that have no name yet. Labels of a stripped file name nothing. */
 void elfsyms_name_rest(const struct elfsyms *s, struct lookup *l);

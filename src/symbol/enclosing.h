@@ -2,7 +2,7 @@
  * enclosing.h - the namespaces, types and functions around an entry of debug information.
  *
  * Compilers leave out the symbol of C++ functions that no other file can see: lambdas, what is
- * made from them, what is inlined everywhere. Entries do not tell what they are inside of, so
+ * made from them, what is inlined everywhere. Entries do not say what they are inside of, so
  * this takes one more walk over the unit, made the first time such a function is met.
  */
 #pragma once

@@ -107,7 +107,7 @@ static void take_load(struct dump *d, struct cursor c)
     add_code(d, &code);
 }
 
-/* Code keeps its name and index when it moves. Its lines are left behind: they tell addresses. */
+/* Code keeps its name and index when it moves. Its lines are left behind: they hold addresses. */
 static void take_move(struct dump *d, struct cursor c)
 {
     cursor_bytes(&c, 24); /* pid, tid, vma, old address */

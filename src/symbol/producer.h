@@ -1,5 +1,5 @@
 /*
- * producer.h - what a program was compiled with, as far as its file tells.
+ * producer.h - what a program was compiled with, as far as its file says.
  */
 #pragma once
 #include <elfutils/libdw.h>

@@ -6,7 +6,7 @@
  *     _$LT$app..Tree$u20$as$u20$app..Walk$GT$::go  -> <app::Tree as app::Walk>::go
  *
  * The last is what a C++ demangler makes of Rust's older names, perf's among them. What folded
- * stacks put behind a name to tell its kind ("_[k]") stays there.
+ * stacks put behind a name to mark its kind ("_[k]") stays there.
  */
 #pragma once
 #include "base/buf.h"

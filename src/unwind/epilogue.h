@@ -2,7 +2,7 @@
  * epilogue.h - unwind rules for x86-64 code that has none, read from the code itself.
  *
  * Whatever a function did to its stack it undoes before its ret. So the instructions from an
- * address up to a ret tell where the return address is, and from where rbp and rbx get their
+ * address up to a ret say where the return address is, and from where rbp and rbx get their
  * callers' values back. Nothing has to be known of where the function starts. Paths that end
  * in a jump by table, or do not end, say nothing. A call that does not come back leads a path into
  * the next function: so two paths may disagree, and the stack must tell which is right.
@@ -28,7 +28,7 @@ enum {
  * The rule for the instruction at PC, of kind CFA_SP, CFA_FP, CFA_SIGNAL (it is rt_sigreturn's
  * trampoline) or CFA_BOTTOM (what a thread starts with: a cleared rbp, a call, then exit; or it
  * takes another stack before it returns, as coroutine switches and Go's systemstack do).
- * CFA_UNKNOWN where the code does not tell; its flags are EPILOGUE_NEVER where every path was
+ * CFA_UNKNOWN where the code does not say; its flags are EPILOGUE_NEVER where every path was
  * seen and none returns. RET[1] is what another path says, CFA_UNKNOWN if they agree.
  */
 void epilogue_rows(const struct epilogue_code *code, uint64_t pc,

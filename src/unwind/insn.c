@@ -236,7 +236,7 @@ static bool is_branch(uint8_t op)
     return (op >= 0x70 && op <= 0x7f) || (op >= 0xe0 && op <= 0xe3);
 }
 
-/* Arithmetic between registers: the direction bit tells which operand is written. */
+/* Arithmetic between registers: the direction bit says which operand is written. */
 static struct insn arithmetic(const struct decoder *d)
 {
     bool compare = (d->op & 0x38) == 0x38, to_reg = d->op & 2;

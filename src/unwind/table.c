@@ -36,8 +36,8 @@ static void parse_part(struct cfi_rows *rows, const struct objfile_part *part, b
 }
 
 /*
- * Where the kernel starts a program nobody returns to: the outermost frame, told or not. C
- * libraries tell with an undefined return address; ld.so and musl say nothing.
+ * Where the kernel starts a program nobody returns to: the outermost frame, marked or not. C
+ * libraries mark it with an undefined return address; ld.so and musl do not.
  */
 static void add_entry(struct cfi_rows *rows, const struct objfile *o)
 {

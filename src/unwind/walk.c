@@ -10,7 +10,8 @@ const char *unwind_end_name(enum unwind_end end)
         [UNWIND_STACK_CUT] = "stack copy too small",
         [UNWIND_NO_MAP] = "address in no mapping",
         [UNWIND_NO_RULE] = "no unwind rule and no frame pointer",
-        [UNWIND_NO_SENSE] = "unwind rule leads nowhere",
+        [UNWIND_NO_SENSE] =
+            "unwind rule leads out of the stack (a wrong rule, or the program changed stacks)",
         [UNWIND_DEEP] = "too deep",
         [UNWIND_GUESSED] = "bottom found by searching the stack (code without unwind rules)",
         [UNWIND_ELSEWHERE] =

@@ -130,7 +130,7 @@ static void print_hottest(const struct sheet *s, uint32_t number)
     fprintf(s->out, "Hottest: block %u at %llx, %.1f%% of the function in %zu instructions%s.\n",
             number + 1, (unsigned long long)l->insns.at[b->first].pc,
             s->a->whole ? 100 * (double)b->self / (double)s->a->whole : 0, b->n,
-            b->loop ? ", a loop" : "");
+            listing_loop_words(b));
 }
 
 static struct text last_part(struct text path)
@@ -227,7 +227,7 @@ static void print_insn(const struct sheet *s, struct asmtext *t, const struct li
 static void print_block(const struct sheet *s, struct asmtext *t, uint32_t number)
 {
     const struct listing_block *b = &s->a->listing->blocks.at[number];
-    fprintf(s->out, "\nblock %u%s", number + 1, b->loop ? ", a loop" : "");
+    fprintf(s->out, "\nblock %u%s", number + 1, listing_loop_words(b));
     if (b->self)
         fprintf(s->out, ", %.2f%%", 100 * (double)b->self / (double)s->a->whole);
     fputs("\n", s->out);

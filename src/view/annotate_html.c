@@ -250,7 +250,7 @@ static void add_blocks(struct buf *b, const struct annotate *a, struct asmtext *
         buf_printf(
             b, "<tr class=b><td class=n>%.2f%%</td><td></td><td colspan=5>block %u%s</td></tr>\n",
             a->whole ? 100 * (double)block->self / (double)a->whole : 0, order[i] + 1,
-            block->loop ? ", a loop" : "");
+            listing_loop_words(block));
         for (size_t k = 0; k < block->n; k++)
             add_insn(b, a, t, &l->insns.at[block->first + k]);
     }

@@ -162,6 +162,7 @@ static void put_blocks(struct json *j, const struct annotate *a)
         json_open(j, '{');
         json_put_uint(j, "block", order[i] + 1);
         json_put_bool(j, "loop", b->loop);
+        json_put_bool(j, "in_loop", b->of_loop);
         json_key(j, "self");
         json_int(j, b->self);
         annotate_put_share(j, "self_share", a, b->self);

@@ -100,6 +100,16 @@ static void add_hits(struct annotate *a, const struct hits *h, const struct hits
     }
 }
 
+/* Without lines colours are relative to the hottest instruction. */
+static void heat_by_instructions(struct annotate *a)
+{
+    for (size_t i = 0; i < a->listing->insns.n; i++) {
+        const struct listing_insn *insn = &a->listing->insns.at[i];
+        int64_t most = insn->self > insn->total ? insn->self : insn->total;
+        a->hottest = most > a->hottest ? most : a->hottest;
+    }
+}
+
 void annotate_parts_build(struct annotate *a, const struct hits *hits, annotate_read *read,
                           const void *ctx)
 {
@@ -118,6 +128,8 @@ void annotate_parts_build(struct annotate *a, const struct hits *hits, annotate_
         merge_lines(&a->parts[i]);
     for (size_t i = 0; i < hits->stacks.n; i++)
         add_hits(a, hits, &hits->stacks.at[i]);
+    if (!a->hottest)
+        heat_by_instructions(a);
     if (a->n_parts)
         qsort(a->parts, a->n_parts, sizeof *a->parts, compare_parts);
 }

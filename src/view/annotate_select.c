@@ -33,6 +33,9 @@ void annotate_words(const struct annotate *a, struct buf *b)
                 "Warning: few samples; the shares of single lines and instructions are rough.\n");
     if (a->selected)
         buf_printf(b, "Selected: %s.\n", a->selected);
+    if (a->hides && annotate_has_inlined(a))
+        buf_str(b, "Hidden functions that are inlined here are shown all the same: their "
+                   "instructions are part of this one.\n");
     buf_printf(b, "Percentages are of this function's total %s%s. ", a->noun,
                a->samples > 0 && !a->exact
                    ? "; \xc2\xb1 is the half-width of a 95% interval for independent samples, "
@@ -163,6 +166,7 @@ bool annotate_left_out(const struct annotate *a, struct buf *b)
     if (!blocks)
         return false;
     buf_printf(b, "%s block%s with ", units_count(n, blocks), blocks == 1 ? "" : "s");
-    buf_printf(b, "%s instructions, never seen running, left out.", units_count(n, insns));
+    buf_printf(b, "%s instruction%s, never seen running, left out.", units_count(n, insns),
+               insns == 1 ? "" : "s");
     return true;
 }

@@ -3,6 +3,7 @@
 #include "analysis/quality.h"
 #include "base/calc.h"
 #include "base/units.h"
+#include "model/streamkind.h"
 
 #include <math.h>
 
@@ -60,10 +61,18 @@ static void add_kind(struct buf *b, const struct selection *s)
     buf_str(b, obtained_name(s->stream->obtained));
 }
 
+static bool is_wall(const struct selection *s)
+{
+    return stream_kind_of(s->profile, s->stream) == STREAM_WALL;
+}
+
 static void caption_add_samples(struct buf *b, const struct selection *s)
 {
     const struct value_type *samples = caption_samples(s);
-    if (samples) {
+    if (is_wall(s)) {
+        buf_str(b, "running by samples, waiting by switches");
+        caption_separate(b);
+    } else if (samples) {
         caption_value(b, s->profile, samples, s->n_samples);
         if (s->count_type != s->type)
             caption_separate(b);
@@ -114,7 +123,7 @@ void caption_build(struct buf *b, const struct selection *s)
     caption_separate(b);
     caption_add_samples(b, s);
     caption_separate(b);
-    if (!is_exact(s)) {
+    if (!is_exact(s) && !is_wall(s)) {
         add_lost(b, s->stream);
         caption_separate(b);
         caption_add_sampled(b, s);
@@ -140,6 +149,10 @@ static void warn_few(struct buf *b, const struct selection *s)
         return;
     if (t->decimals || is_scaled(t) || n >= QUALITY_FEW_SAMPLES)
         return;
+    if (!n) {
+        buf_str(b, "no samples: nothing is known of what ran\n");
+        return;
+    }
     buf_str(b, "only ");
     caption_value(b, s->profile, t, n);
     buf_str(b, ": shares are rough\n");
@@ -162,9 +175,9 @@ static void warn_sampled(struct buf *b, const struct selection *s)
     double share = quality_sampled_share(s);
     if (share < 1)
         buf_printf(b,
-                   "samples stand for %.0f%% of the CPU time only: short processes and threads "
-                   "have more than is shown\n",
-                   100 * share);
+                   "samples stand for %.0f%% of the CPU time only: %s may have more than is "
+                   "shown\n",
+                   100 * share, quality_missed(s->profile));
 }
 
 /* Shares are of the time in the program's own code alone, however much the kernel did for it. */
@@ -173,7 +186,7 @@ static void warn_hidden_kernel(struct buf *b, const struct selection *s)
     const struct meta *m = &s->profile->meta;
     const char *hidden = meta_find(m, META_KERNEL_HIDDEN);
     uint64_t cpu_ns, seen_ns;
-    if (!hidden || strcmp(hidden, "yes") != 0)
+    if (!hidden || strcmp(hidden, "yes") != 0 || selection_quantity(s) == QUANTITY_MEMORY)
         return;
     buf_str(b, "no right to sample the kernel (kernel.perf_event_paranoid): ");
     if (quantity_is_time(selection_quantity(s)) && meta_find_u64(m, META_CPU_TIME_NS, &cpu_ns) &&
@@ -197,7 +210,7 @@ void caption_warnings(struct buf *b, const struct selection *s)
 
 /* --- what else there is --- */
 
-enum { OTHERS_SHOWN = 6 };
+enum { OTHERS_SHOWN = 12 };
 
 static void add_other(struct buf *b, size_t *n, struct text name)
 {

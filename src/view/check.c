@@ -18,7 +18,7 @@ static const struct document_column columns_rules[] = {
     {"verdict"}, {"line", .right = true}, {"rule", .wide = true}, {"observed"}};
 
 /* Failures stand out, also without colour. */
-static const char *const shown[] = {"passed", "FAILED", "inconclusive"};
+static const char *const shown[] = {"passed", "FAILED", "inconclusive", "not applicable"};
 
 static void add_table(struct document *d, const struct check *c)
 {
@@ -68,8 +68,8 @@ void check_add_rules(struct document *d, const struct check_view *v)
     if (has_changes(c) && v->against)
         document_text(
             d,
-            "Changes are relative to %s, one run per side: intervals cover sampling error, "
-            "not run-to-run variation.",
+            "Changes are relative to %s, one run per side: the intervals shown cover sampling "
+            "error, not run-to-run variation.",
             v->against);
 }
 

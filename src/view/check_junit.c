@@ -36,7 +36,7 @@ static void test_case(FILE *out, const struct check_view *v, const struct check_
                                         check_verdict_names[r->verdict], r->observed, r->expected);
     if (r->verdict == CHECK_FAILS)
         element(out, "failure", message, r->why);
-    else if (r->verdict == CHECK_INCONCLUSIVE)
+    else if (r->verdict == CHECK_INCONCLUSIVE || r->verdict == CHECK_SKIPPED)
         element(out, "skipped", message, r->why);
     else
         element(out, "system-out", NULL, r->why);

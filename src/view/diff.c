@@ -1,6 +1,7 @@
 /* diff.c - the words and tables of a comparison, and their printing. */
 #include "view/diff.h"
 #include "analysis/difftest.h"
+#include "base/shortname.h"
 #include "base/units.h"
 #include "model/meta_words.h"
 #include "view/document.h"
@@ -43,18 +44,19 @@ static const char *runs_word(size_t n)
 void diff_basis(struct buf *b, const struct diff *d)
 {
     if (!d->by_runs) {
-        buf_str(b, d->has_samples ? "one run per side: intervals cover sampling error, not "
-                                    "run-to-run variation"
-                   : d->exact     ? "one run per side, exact counts: not tested"
-                                  : "one run per side, number of samples not recorded: not tested");
+        buf_str(b, d->no_samples    ? "one run per side, without samples: not tested"
+                   : d->has_samples ? "one run per side: intervals cover sampling error, not "
+                                      "run-to-run variation"
+                   : d->exact       ? "one run per side, exact counts: not tested"
+                              : "one run per side, number of samples not recorded: not tested");
         return;
     }
     bool either = d->least_p <= DIFFTEST_DEALS_ENOUGH;
     buf_printf(b,
                "%zu %s before, %zu %s after: Student's t on the logarithms of the runs' costs, "
-               "%s a permutation test (smallest p in reach %.2g)%s",
+               "%s a permutation test (%ssmallest p in reach %.2g)%s",
                d->n_before, runs_word(d->n_before), d->n_after, runs_word(d->n_after),
-               either ? "or" : "confirmed by", d->least_p,
+               either ? "or" : "confirmed by", either ? "" : "p at most 0.05, ", d->least_p,
                either ? ", whichever is surer; they share the level" : "");
     if (d->least_p > 0.05)
         buf_str(b, ", too few to prove anything: four per side are the least");
@@ -132,6 +134,8 @@ static struct picked pick(const struct diff *d, const struct list *l, size_t top
     return p;
 }
 
+enum { PATH_NAME = 48 }; /* a name takes no more room: its callers are to be seen beside it */
+
 /* "main > parse > scan": at most the last five, as the end is what differs. */
 static void add_path(struct buf *b, const struct diff *d, const struct diff_entry *e)
 {
@@ -142,8 +146,10 @@ static void add_path(struct buf *b, const struct diff *d, const struct diff_entr
         e = &d->paths.at[e->parent];
     }
     buf_str(b, e != d->paths.at ? ".. > " : "");
-    while (n-- > 0)
-        buf_printf(b, "%.*s%s", TEXT_ARG(parts[n]), n ? " > " : "");
+    while (n-- > 0) {
+        shortname_add(b, parts[n], PATH_NAME);
+        buf_str(b, n ? " > " : "");
+    }
 }
 
 /* --- rows --- */
@@ -303,15 +309,21 @@ static void add_band(struct document *doc, const struct diff *d)
                       "anything that happens on the machine. Record at least four per side to "
                       "compare its inputs or settings.");
     else if (!d->by_runs)
-        document_text(doc,
-                      "Proven (*): changed by more than two runs of the same program can differ "
-                      "by. One run per side proves nothing about functions of the kernel, which "
-                      "depend on the state of the machine.");
+        document_text(
+            doc,
+            "Proven (*): the interval lies beyond a factor of %g%s. Two runs of the same program "
+            "hardly ever differ by as much. One run per side proves nothing about functions of the "
+            "kernel, which depend on the state of the machine.",
+            diff_pair_factor(d),
+            d->has_rest ? ", by itself and next to the rest of the program, or beyond 2 by itself"
+                        : "");
     else
-        document_text(doc,
-                      "Proven (*): p is at most %g, and the interval lies beyond the %g%% that "
-                      "count as no change.",
-                      DIFF_LEVEL, d->band * 100);
+        document_text(
+            doc,
+            "Proven (*): the adjusted p%s is at most %g, and the interval lies beyond the "
+            "%g%% that count as no change.",
+            d->least_p <= DIFFTEST_DEALS_ENOUGH ? "" : " of Student's t", DIFF_LEVEL,
+            d->band * 100);
     if (d->apart)
         document_text(
             doc,
@@ -346,6 +358,13 @@ static void add_unlike(struct document *doc, const char *unlike)
         struct text line = text_cut(&rest, '\n');
         document_text(doc, "Profiles differ, compared anyway: %.*s.", TEXT_ARG(line));
     }
+}
+
+/* Other work is no change of the program. */
+static void add_other_arguments(struct document *doc, const struct diff_view *v)
+{
+    if (v->arguments && *v->arguments)
+        document_text(doc, "Careful: %s. The sides may have done different work.", v->arguments);
 }
 
 /* The clock of a thread stops before the kernel takes its process down, that of a CPU does not. */
@@ -443,6 +462,7 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     autobuf struct buf basis = {0};
     diff_basis(&basis, d);
     add_unlike(doc, v->unlike);
+    add_other_arguments(doc, v);
     if (v->runs[0]->words)
         document_text(doc, "Selected on both sides: %s.", v->runs[0]->words);
     add_unnamed(doc, d);
@@ -455,8 +475,7 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
                   "Tested: %zu %ss with a share of %g%% or more; p is adjusted for that "
                   "number (Benjamini-Hochberg, weighted by %s).",
                   d->n_tested, d->each, d->min_share * 100,
-                  d->by_runs ? "the square root of the share, self and total each for themselves"
-                             : "share");
+                  d->by_runs ? "the square root of the share, self and total separately" : "share");
     add_band(doc, d);
     add_detectable(doc, d);
 }

@@ -9,8 +9,9 @@
 
 struct diff_view {
     const struct selection *const *runs; /* those of before first, as in diff_opts */
-    const char *unlike; /* why the runs should not be compared, lines; "" = nothing */
-    size_t top;         /* rows a list */
+    const char *unlike;    /* why the runs should not be compared, lines; "" = nothing */
+    const char *arguments; /* what the sides were asked differently, or NULL; "" = nothing */
+    size_t top;            /* rows a list */
     enum style_theme theme;
     int width; /* of text */
     bool colour;
@@ -25,7 +26,7 @@ void diff_print_html(FILE *out, const struct diff *d, const struct diff_view *v)
 
 /*
  * The call paths of both sides in one flame graph: as wide as the mean share, grey where nothing
- * is proven, red where a path grew and blue where it shrank. Each frame tells self and total.
+ * is proven, red where a path grew and blue where it shrank. Each frame shows self and total.
  */
 void diff_print_svg(FILE *out, const struct diff *d, const struct diff_view *v);
 

@@ -38,7 +38,7 @@ static void json_entries(struct json *j, const struct diff *d, bool paths)
         if (paths && (e->total.before + e->total.after) / 2 < d->min_share)
             continue;
         json_open(j, '{');
-        if (paths) { /* told by their callers: whole paths would grow as the square of the depth */
+        if (paths) { /* shown by their callers: whole paths would grow as the square of the depth */
             json_key(j, "id");
             json_uint(j, i);
             json_key(j, "caller");
@@ -102,6 +102,10 @@ static void json_head(struct json *j, const struct diff *d, const struct diff_vi
     json_text(j, buf_text(&basis));
     json_key(j, "forced");
     json_str(j, v->unlike);
+    if (v->arguments && *v->arguments) {
+        json_key(j, "arguments");
+        json_str(j, v->arguments);
+    }
     if (v->runs[0]->words) {
         json_key(j, "selected");
         json_str(j, v->runs[0]->words);
@@ -122,6 +126,8 @@ void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
     json_put_number(&j, "smallest_p", d->by_runs ? d->least_p : NAN);
     json_put_number(&j, "min_share", d->min_share);
     json_put_number(&j, "band", d->band);
+    json_put_number(&j, "pair_factor", d->by_runs ? NAN : diff_pair_factor(d));
+    json_put_number(&j, "pair_factor_alone", d->by_runs || !d->has_rest ? NAN : DIFF_PAIR_ALL);
     json_key(&j, "scale");
     json_str(&j, d->scale == DIFF_BY_CPU      ? "seconds"
                  : d->scale == DIFF_BY_AMOUNT ? "total"

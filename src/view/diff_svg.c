@@ -95,13 +95,15 @@ static const struct palette palette = {
     .legend = {[FAMILY_GREY] = "nothing proven", [FAMILY_RED] = "grew", [FAMILY_BLUE] = "shrank"},
 };
 
-static void diff_svg_add_warnings(struct buf *b, const char *unlike)
+static void diff_svg_add_warnings(struct buf *b, const struct diff_view *v)
 {
-    struct text rest = text_of(unlike);
+    struct text rest = text_of(v->unlike);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
         buf_printf(b, "profiles differ, compared anyway: %.*s\n", TEXT_ARG(line));
     }
+    if (v->arguments && *v->arguments)
+        buf_printf(b, "%s\n", v->arguments);
 }
 
 static void diff_svg_print(FILE *out, const struct drawing *w, const struct diff_view *v)
@@ -113,7 +115,7 @@ static void diff_svg_print(FILE *out, const struct drawing *w, const struct diff
     buf_str(&caption, CAPTION_SEPARATOR "width: mean share of both sides" CAPTION_SEPARATOR
                                         "kelvin " KELVIN_VERSION);
     buf_printf(&subtitle, "%s: %s", diff_verdict_names[w->d->verdict], w->d->why);
-    diff_svg_add_warnings(&warnings, v->unlike);
+    diff_svg_add_warnings(&warnings, v);
     struct paint paint = {
         .context = w,
         .shade = shade_of,

@@ -68,6 +68,11 @@ void document_code(struct document *d, const char *lines)
     document_add_block(d, DOCUMENT_CODE)->text = arena_text(&d->arena, text_of(lines));
 }
 
+void document_notes(struct document *d, const char *markdown)
+{
+    document_add_block(d, DOCUMENT_NOTES)->text = arena_text(&d->arena, text_of(markdown));
+}
+
 void document_table(struct document *d, const struct document_column *columns, size_t n_columns)
 {
     struct document_block *b = document_add_block(d, DOCUMENT_TABLE);
@@ -93,6 +98,19 @@ void document_cell_link(struct document *d, struct text text, const char *link)
     document_cell(d, text, 0);
     struct document_block *b = &d->blocks.at[d->blocks.n - 1];
     b->cells.at[b->cells.n - 1].link = arena_text(&d->arena, text_of(link));
+}
+
+#define DASH_WORDS "A dash (-) stands for what is not known or does not apply."
+const struct document_block document_dash = {.kind = DOCUMENT_TEXT,
+                                             .text = {DASH_WORDS, sizeof DASH_WORDS - 1}};
+
+size_t document_last_dash(const struct document *d)
+{
+    for (size_t i = d->blocks.n; i-- > 0;)
+        for (size_t k = 0; k < d->blocks.at[i].cells.n; k++)
+            if (text_is(d->blocks.at[i].cells.at[k].text, "-"))
+                return i;
+    return SIZE_MAX;
 }
 
 static bool column_is_empty(const struct document_block *b, size_t column)
@@ -122,4 +140,30 @@ void document_drop_empty(struct document *d)
     b->cells.n = n_cells;
     b->columns = columns;
     b->n_columns = n;
+}
+
+static void print_under_heading(FILE *out, const struct document *d, const char *title,
+                                const struct document_paper *paper)
+{
+    struct document head = {0};
+    document_heading(&head, title);
+    document_print_text(out, &head, paper->width, paper->colour);
+    document_print_text(out, d, paper->width, paper->colour);
+    document_done(&head);
+}
+
+void document_print(FILE *out, const struct document *d, const char *title,
+                    const struct document_paper *paper, const struct document_figures *figures)
+{
+    switch (paper->form) {
+    case DOCUMENT_AS_TEXT:
+        print_under_heading(out, d, title, paper);
+        return;
+    case DOCUMENT_AS_MARKDOWN:
+        document_print_markdown(out, d, title);
+        return;
+    case DOCUMENT_AS_HTML:
+        document_print_html(out, d, title, figures);
+        return;
+    }
 }

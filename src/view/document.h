@@ -17,6 +17,7 @@ enum document_kind {
     DOCUMENT_TABLE,
     DOCUMENT_IMAGE,  /* a file beside the page; not in the terminal */
     DOCUMENT_CODE,   /* lines to be typed or that were printed, as they are */
+    DOCUMENT_NOTES,  /* Markdown of somebody's own: read for HTML (markdown.h), else as it is */
     DOCUMENT_FIGURE, /* HTML only: whoever prints the page draws it */
 };
 
@@ -71,6 +72,7 @@ void document_figure(struct document *d);
 void document_image(struct document *d, const char *file, const char *alt);
 void document_image_link(struct document *d, const char *link); /* of the image added last */
 void document_code(struct document *d, const char *lines);
+void document_notes(struct document *d, const char *markdown);
 
 /* A table, filled cell by cell from the left and from the top. COLUMNS must outlive D. */
 void document_table(struct document *d, const struct document_column *columns, size_t n_columns);
@@ -80,6 +82,11 @@ void document_cell(struct document *d, struct text text, double heat);
 /* Take the columns without any text out of the table that was added last. */
 void document_drop_empty(struct document *d);
 void document_cell_link(struct document *d, struct text text, const char *link);
+
+/* A paragraph that says what "-" stands for, and the last table that has one, below which it goes;
+ * SIZE_MAX where none has. */
+extern const struct document_block document_dash;
+size_t document_last_dash(const struct document *d);
 
 void document_print_text(FILE *out, const struct document *d, int width, bool colour);
 void document_print_markdown(FILE *out, const struct document *d, const char *title);
@@ -95,7 +102,20 @@ struct document_figures {
 void document_print_html(FILE *out, const struct document *d, const char *title,
                          const struct document_figures *figures);
 
-/* The same without a script, and only what stands between <body> and </body>. */
+/* What a document is printed on. */
+enum document_form { DOCUMENT_AS_TEXT, DOCUMENT_AS_MARKDOWN, DOCUMENT_AS_HTML };
+
+struct document_paper {
+    enum document_form form;
+    int width;   /* of text, in columns */
+    bool colour; /* of text */
+};
+
+/* D under TITLE in the form that PAPER asks for. FIGURES are for HTML; NULL = none. */
+void document_print(FILE *out, const struct document *d, const char *title,
+                    const struct document_paper *paper, const struct document_figures *figures);
+
+/* As HTML without a script, and only what stands between <body> and </body>. */
 void document_print_still(FILE *out, const struct document *d, const char *title,
                           const struct document_figures *figures);
 void document_print_style(FILE *out);

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "view/document.h"
+#include "view/markdown.h"
 
 static const char page_style[] =
     ":root{color-scheme:light dark;--bg:#fff;--fg:#1c1e21;--dim:#5b6168;--line:#dcdfe3;"
@@ -14,7 +15,7 @@ static const char page_style[] =
     "p{margin:.3rem 0;max-width:52rem}"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}"
     "th{text-align:left;font-weight:500;color:var(--dim)}"
-    "th,td{padding:.15rem .8rem .15rem 0;border-bottom:1px solid var(--line);vertical-align:top}"
+    "th,td{padding:.15rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}"
     "th.r,td.r{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
     "td.h{background:linear-gradient(to left,var(--bar) calc(var(--s)*100%),transparent 0)}"
     "td.n{font-family:ui-monospace,monospace;overflow-wrap:anywhere}"
@@ -28,7 +29,13 @@ static const char page_style[] =
     "var(--line);border-radius:6px;"
     "background:var(--box);color:inherit;cursor:pointer}"
     ".p{max-width:none}.p img{max-width:100%}a{color:inherit}"
-    "pre{background:var(--box);padding:.6rem .8rem;border-radius:4px;overflow-x:auto}";
+    "pre{background:var(--box);padding:.6rem .8rem;border-radius:4px;overflow-x:auto}"
+    ".m{border-left:3px solid var(--line);padding:.1rem 1rem}.m h3{font-size:1.05rem}"
+    ".m h4,.m h5,.m h6{font-size:.95rem}.m h3,.m h4,.m h5,.m h6{margin:1rem 0 .3rem}"
+    ".m li{max-width:52rem}.m ul,.m ol{margin:.3rem 0;padding-left:1.6rem}"
+    ".m code{background:var(--box);padding:0 .25em;border-radius:3px}"
+    ".m blockquote{margin:.5rem 0;padding-left:.9rem;color:var(--dim);"
+    "border-left:2px solid var(--line)}";
 
 /* A click on a title sorts by that column, largest first; another turns it round. Trees stay. */
 static const char page_script[] =
@@ -115,6 +122,15 @@ static void html_code(FILE *out, struct text text)
     fputs("</pre>\n", out);
 }
 
+static void html_notes(FILE *out, struct text markdown)
+{
+    autobuf struct buf b = {0};
+    markdown_html(&b, markdown);
+    fputs("<div class=\"m\">\n", out);
+    fwrite(b.at ? b.at : "", 1, b.n, out);
+    fputs("</div>\n", out);
+}
+
 /* Opened by a click: inside a page scripts of an image do not run. */
 static void html_image(FILE *out, const struct document_block *b)
 {
@@ -148,6 +164,9 @@ static void html_block(FILE *out, const struct document_block *b)
     case DOCUMENT_CODE:
         html_code(out, b->text);
         break;
+    case DOCUMENT_NOTES:
+        html_notes(out, b->text);
+        break;
     case DOCUMENT_FIGURE:
         break;
     }
@@ -157,7 +176,7 @@ void document_print_still(FILE *out, const struct document *d, const char *title
                           const struct document_figures *figures)
 {
     html_element(out, "h1", text_of(title));
-    size_t n_figures = 0;
+    size_t n_figures = 0, dash = document_last_dash(d);
     for (size_t i = 0; i < d->blocks.n; i++) {
         if (d->blocks.at[i].kind == DOCUMENT_FIGURE) {
             fputs("<div class=\"f\">", out);
@@ -166,6 +185,8 @@ void document_print_still(FILE *out, const struct document *d, const char *title
         } else {
             html_block(out, &d->blocks.at[i]);
         }
+        if (i == dash)
+            html_block(out, &document_dash);
     }
 }
 

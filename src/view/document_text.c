@@ -78,7 +78,7 @@ static int room_needed(const struct document_block *t, const int *width)
     return needed;
 }
 
-/* Columns that are left out get the width -1. Never the last. */
+/* Columns that are left out get the width -1. */
 static void drop_spare(const struct document_block *t, int *width, int room)
 {
     while (room_needed(t, width) > room) {
@@ -98,10 +98,10 @@ static void share_room(const struct document_block *t, int *width, int room)
     int wide = 0;
     for (size_t c = 0; c < t->n_columns; c++) {
         room -= width[c] < 0 ? 0 : 2 + (t->columns[c].wide ? 0 : width[c]);
-        wide += t->columns[c].wide;
+        wide += t->columns[c].wide && width[c] >= 0;
     }
     for (size_t c = t->n_columns; c-- > 0;) {
-        if (!t->columns[c].wide)
+        if (!t->columns[c].wide || width[c] < 0)
             continue;
         int equal = room / (wide > 0 ? wide : 1), part = equal > MIN_WIDE ? equal : MIN_WIDE;
         width[c] = width[c] > part ? part : width[c];
@@ -142,19 +142,29 @@ static const char *heat_style(double heat)
     return heat >= 0.2 ? RED : heat >= 0.05 ? YELLOW : "";
 }
 
+/* The last column that is not left out: a row ends there. */
+static size_t last_shown(const struct document_block *t, const int *width)
+{
+    size_t c = t->n_columns;
+    while (c > 1 && width[c - 1] < 0)
+        c--;
+    return c - 1;
+}
+
 static void print_table(const struct printer *p, const struct document_block *t)
 {
     int width[MAX_COLUMNS];
     document_text_measure(t, width);
     drop_spare(t, width, p->width);
     share_room(t, width, p->width);
+    size_t last = last_shown(t, width);
     for (size_t c = 0; c < t->n_columns; c++) {
         if (width[c] < 0)
             continue;
         fputs("  ", p->out);
         struct text title = text_of(t->columns[c].title);
         int pad = document_text_cell(p, &t->columns[c], title, width[c], DIM);
-        fprintf(p->out, "%*s", c + 1 == t->n_columns ? 0 : pad, "");
+        fprintf(p->out, "%*s", c == last ? 0 : pad, "");
     }
     putc('\n', p->out);
     for (size_t i = 0; i < t->cells.n; i++) {
@@ -164,7 +174,7 @@ static void print_table(const struct printer *p, const struct document_block *t)
         fputs("  ", p->out);
         int pad = document_text_cell(p, &t->columns[c], t->cells.at[i].text, width[c],
                                      heat_style(t->cells.at[i].heat));
-        if (c + 1 == t->n_columns)
+        if (c == last)
             putc('\n', p->out);
         else
             fprintf(p->out, "%*s", pad, "");
@@ -214,6 +224,7 @@ static void print_block(const struct printer *p, const struct document_block *b)
         print_table(p, b);
         break;
     case DOCUMENT_CODE:
+    case DOCUMENT_NOTES:
         print_code(p, b->text);
         break;
     case DOCUMENT_IMAGE:
@@ -225,8 +236,12 @@ static void print_block(const struct printer *p, const struct document_block *b)
 void document_print_text(FILE *out, const struct document *d, int width, bool colour)
 {
     struct printer p = {out, width, colour};
-    for (size_t i = 0; i < d->blocks.n; i++)
+    size_t dash = document_last_dash(d);
+    for (size_t i = 0; i < d->blocks.n; i++) {
         print_block(&p, &d->blocks.at[i]);
+        if (i == dash)
+            print_block(&p, &document_dash);
+    }
 }
 
 /* --- markdown --- */
@@ -279,15 +294,35 @@ static void markdown_table(FILE *out, const struct document_block *t)
     fputs("\n\n", out);
 }
 
+/* What ends the block must not be in it. */
+static int longest_fence(struct text t)
+{
+    int most = 3, n = 0;
+    for (size_t i = 0; i < t.n; i++) {
+        n = t.at[i] == '`' ? n + 1 : 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static void put_fence(FILE *out, int n)
+{
+    while (n--)
+        putc('`', out);
+}
+
 static void markdown_code(FILE *out, struct text lines)
 {
-    fputs("````text\n", out);
+    int fence = longest_fence(lines) + 1;
+    put_fence(out, fence);
+    fputs("text\n", out);
     while (lines.n) {
         autobuf struct buf text = {0};
         struct text line = clean(&text, text_cut(&lines, '\n'));
         fprintf(out, "%.*s\n", (int)line.n, line.at ? line.at : "");
     }
-    fputs("````\n\n", out);
+    put_fence(out, fence);
+    fputs("\n\n", out);
 }
 
 static void markdown_block(FILE *out, const struct document_block *b)
@@ -332,6 +367,7 @@ static void markdown_block(FILE *out, const struct document_block *b)
         }
         break;
     case DOCUMENT_CODE:
+    case DOCUMENT_NOTES:
         markdown_code(out, b->text);
         break;
     case DOCUMENT_FIGURE:
@@ -344,6 +380,10 @@ void document_print_markdown(FILE *out, const struct document *d, const char *ti
     fputs("# ", out);
     put_escaped(out, text_of(title));
     fputs("\n\n", out);
-    for (size_t i = 0; i < d->blocks.n; i++)
+    size_t dash = document_last_dash(d);
+    for (size_t i = 0; i < d->blocks.n; i++) {
         markdown_block(out, &d->blocks.at[i]);
+        if (i == dash)
+            markdown_block(out, &document_dash);
+    }
 }

@@ -19,6 +19,6 @@ double fit_width(const struct fit *f, struct text t);
 
 /*
  * The longest head of T that fits into ROOM pixels with ".." behind it, or the whole of T if
- * that fits; RET_CUT tells which. Empty where not even a few characters fit.
+ * that fits; RET_CUT says which. Empty where not even a few characters fit.
  */
 struct text fit_cut(const struct fit *f, struct text t, double room, bool *ret_cut);

@@ -338,7 +338,7 @@ static void add_swatch(struct flame *f, int family, double *x, double y)
     *x += side + 5 + round(fit_width(&f->fit, text_of(name))) + 14;
 }
 
-/* Colours are explained only where they tell something: with two kinds of code or more. */
+/* Colours are explained only where they say something: with two kinds of code or more. */
 static void add_legend(struct flame *f)
 {
     int kinds = 0;

@@ -63,7 +63,7 @@ struct flame_opts {
     const char *font;              /* font-family; NULL = the system's sans-serif */
     const char *count_name;        /* what a value is called; NULL = as in the profile */
     const char *id;                /* prefix of ids; NULL = from a hash of the drawing */
-    const char *hidden;            /* what is not drawn, for the caption; NULL = nothing to tell */
+    const char *hidden;            /* what is not drawn, for the caption; NULL = nothing */
     const struct palette *palette; /* NULL = the default */
     enum style_theme theme;
     double width_px, row_px, font_px; /* 0 = 1200, 17, 12 */

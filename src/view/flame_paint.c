@@ -1,4 +1,5 @@
 /* flame_paint.c - the tree of a selection, coloured by name and labelled with its numbers. */
+#include "analysis/quality.h"
 #include "base/calc.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -158,6 +159,9 @@ static int64_t *times_of_nodes(const struct selection *s, const struct calltree 
         if (i)
             time_ns[2 * t->parent[i]] += time_ns[2 * i];
     }
+    double scale = quality_cpu_scale(s);
+    for (size_t i = 0; i < 2 * (size_t)t->n; i++)
+        time_ns[i] = llround((double)time_ns[i] * scale);
     return time_ns;
 }
 

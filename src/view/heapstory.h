@@ -3,18 +3,16 @@
  */
 #pragma once
 #include "analysis/heapstory.h"
-
-#include <stdio.h>
+#include "view/document.h"
 
 struct heapstory_view {
     const struct heapstory *story;
-    const char *subject; /* the file */
-    size_t top;          /* rows of each table */
+    const char *subject;   /* the file */
+    size_t top;            /* rows of each table */
+    const char *maps_hint; /* a sentence on how to see memory that malloc did not give; or NULL */
 };
 
-void heapstory_print_text(FILE *out, const struct heapstory_view *v, int width, bool colour);
-void heapstory_print_markdown(FILE *out, const struct heapstory_view *v);
-void heapstory_print_html(FILE *out, const struct heapstory_view *v);
+void heapstory_print(FILE *out, const struct heapstory_view *v, const struct document_paper *paper);
 void heapstory_print_json(FILE *out, const struct heapstory_view *v);
 
 /* Live bytes and RSS over time. */

@@ -7,6 +7,9 @@ const struct heapfigure_kind heapfigures[HEAPFIGURES] = {
     [HEAP_LEAKED_SHARE] = {"share", "leaked_share", NULL, HEAP_PART_OF_ALL, STORY_LEAKED},
     [HEAP_LEAKED] = {"bytes", NULL, UNIT_BYTES, HEAP_AS_IT_IS, STORY_LEAKED},
     [HEAP_LEAKED_BLOCKS] = {"blocks", NULL, UNIT_COUNT, HEAP_AS_IT_IS, STORY_LEAKED_BLOCKS},
+    [HEAP_LEAKED_SAMPLES] = {"samples", NULL, UNIT_COUNT, HEAP_AS_IT_IS, STORY_LEAKED_SAMPLES},
+    [HEAP_PEAK_SAMPLES] = {"samples", NULL, UNIT_COUNT, HEAP_AS_IT_IS, STORY_PEAK_SAMPLES},
+    [HEAP_SAMPLES] = {"samples", NULL, UNIT_COUNT, HEAP_AS_IT_IS, STORY_SAMPLES},
     [HEAP_GROWTH] = {"growth", "growth", UNIT_BYTES, HEAP_OVER_TIME, STORY_FREED},
     [HEAP_LIVE_HALF] = {"at half time", "live_at_half_time", UNIT_BYTES, HEAP_OVER_TIME,
                         STORY_FREED},
@@ -32,6 +35,25 @@ bool heapfigure_is_known(const struct heapstory *s, enum heapfigure figure)
     const struct heapfigure_kind *k = &heapfigures[figure];
     return s->has[k->value] && (k->from != HEAP_OVER_TIME || s->timed) &&
            (k->from != HEAP_IN_RANGE || s->range);
+}
+
+/* Figures that are numbers of blocks or made of them. */
+static bool is_count_known(const struct heapstory *s, const struct heapstory_place *p,
+                           const struct heapfigure_kind *k)
+{
+    bool allocations = k->value == STORY_ALLOCATIONS || k->from == HEAP_PER_ALLOCATION ||
+                       k->from == HEAP_PART_OF_ITS_OWN;
+    if (!allocations && k->value != STORY_LEAKED_BLOCKS)
+        return true;
+    enum heapstory_count count = allocations ? STORY_COUNT_ALLOCATIONS : STORY_COUNT_LEAKED;
+    return heapstory_counts_well(s, p, count) &&
+           (k->from != HEAP_PART_OF_ALL || heapstory_counts_well(s, NULL, count));
+}
+
+bool heapfigure_is_known_of(const struct heapstory *s, const struct heapstory_place *p,
+                            enum heapfigure figure)
+{
+    return heapfigure_is_known(s, figure) && is_count_known(s, p, &heapfigures[figure]);
 }
 
 double heapstory_part(int64_t part, int64_t whole)
@@ -79,7 +101,7 @@ double heapfigure_get(const struct heapstory *s, const struct heapstory_place *p
 
 double heapstory_allocations_per_second(const struct heapstory *s)
 {
-    double seconds = heapstory_seconds(s, s->end_ns);
+    double seconds = heapstory_active_seconds(s);
     return seconds > 0 ? (double)s->value[STORY_ALLOCATIONS] / seconds : 0;
 }
 

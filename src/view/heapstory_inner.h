@@ -11,6 +11,9 @@ enum heapfigure {
     HEAP_LEAKED_SHARE,
     HEAP_LEAKED,
     HEAP_LEAKED_BLOCKS,
+    HEAP_LEAKED_SAMPLES,
+    HEAP_PEAK_SAMPLES,
+    HEAP_SAMPLES,
     HEAP_GROWTH,
     HEAP_LIVE_HALF,
     HEAP_LIVE_END,
@@ -49,6 +52,10 @@ extern const struct heapfigure_kind heapfigures[HEAPFIGURES];
 
 /* Whether the input knows it. */
 bool heapfigure_is_known(const struct heapstory *s, enum heapfigure figure);
+
+/* And, where blocks are sampled, whether enough samples of the place do. */
+bool heapfigure_is_known_of(const struct heapstory *s, const struct heapstory_place *p,
+                            enum heapfigure figure);
 double heapfigure_get(const struct heapstory *s, const struct heapstory_place *p,
                       enum heapfigure figure);
 

@@ -36,13 +36,34 @@ static double y_of(const struct scale *s, double bytes)
     return TOP + (HEIGHT - TOP - BOTTOM) * (1 - bytes / s->high);
 }
 
-static void draw_line(FILE *out, const struct scale *s, const struct counter *c, const char *class)
+static void heapstory_svg_point(FILE *out, const struct scale *s, const struct counter_point *p)
 {
-    size_t step = c->points.n / POINTS_MAX + 1;
-    fprintf(out, "<polyline class=\"%s\" points=\"", class);
-    for (size_t i = 0; i < c->points.n; i += step)
-        fprintf(out, "%s%.1f,%.1f", i ? " " : "", x_of(s, c->points.at[i].time_ns),
-                y_of(s, (double)c->points.at[i].value));
+    fprintf(out, " %.1f,%.1f", x_of(s, p->time_ns), y_of(s, (double)p->value));
+}
+
+/* The highest of N points that share a pixel. */
+static const struct counter_point *highest_of(const struct counter_point *p, size_t n)
+{
+    const struct counter_point *most = p;
+    for (size_t i = 1; i < n; i++)
+        most = p[i].value > most->value ? &p[i] : most;
+    return most;
+}
+
+/* PEAK is between two points, and part of the line as well; NULL = none. */
+static void draw_line(FILE *out, const struct scale *s, const struct counter *c,
+                      const struct counter_point *peak)
+{
+    size_t step = c->points.n / POINTS_MAX + 1, n = c->points.n;
+    fprintf(out, "<polyline class=\"%s\" points=\"", peak ? "l" : "r");
+    for (size_t i = 0; i < n; i += step) {
+        const struct counter_point *p = highest_of(&c->points.at[i], n - i < step ? n - i : step);
+        if (peak && peak->value > 0 && peak->time_ns < p->time_ns) {
+            heapstory_svg_point(out, s, peak);
+            peak = NULL;
+        }
+        heapstory_svg_point(out, s, p);
+    }
     fputs("\"/>\n", out);
 }
 
@@ -68,19 +89,28 @@ static void draw_axes(FILE *out, const struct scale *s)
     }
 }
 
+/* Of a part of the recording the peak is known at the end of a slice only. */
+static struct counter_point peak_point(const struct heapstory *s)
+{
+    return s->selected ? (struct counter_point){s->most_held_ns, s->most_held}
+                       : (struct counter_point){s->peak_ns, s->value[STORY_PEAK]};
+}
+
 static void draw_peak(FILE *out, const struct scale *s, const struct heapstory *story)
 {
     char text[UNITS_MAX];
-    double x = x_of(s, story->peak_ns), y = y_of(s, (double)story->value[STORY_PEAK]);
+    struct counter_point peak = peak_point(story);
+    double x = x_of(s, peak.time_ns), y = y_of(s, (double)peak.value);
     fprintf(out,
             "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>peak %s at %.2f s</title></circle>\n",
-            x, y, units_scaled(text, (double)story->value[STORY_PEAK], SCALED_BYTES),
-            heapstory_seconds(story, story->peak_ns));
+            x, y, units_scaled(text, (double)peak.value, SCALED_BYTES),
+            heapstory_seconds(story, peak.time_ns));
 }
 
 void heapstory_draw(FILE *out, const struct heapstory *story)
 {
-    struct scale s = {UINT64_MAX, 0, (double)story->value[STORY_PEAK]};
+    struct counter_point peak = peak_point(story);
+    struct scale s = {UINT64_MAX, 0, (double)peak.value};
     heapstory_svg_widen(&s, story->live);
     heapstory_svg_widen(&s, story->rss);
     s.high = s.high > 0 ? s.high : 1;
@@ -97,10 +127,10 @@ void heapstory_draw(FILE *out, const struct heapstory *story)
     fprintf(out, "<text class=\"tl\" x=\"%d\" y=\"14\">heap live</text>\n", LEFT);
     if (story->rss) {
         fprintf(out, "<text class=\"tr\" x=\"%d\" y=\"14\">RSS</text>\n", LEFT + 80);
-        draw_line(out, &s, story->rss, "r");
+        draw_line(out, &s, story->rss, NULL);
     }
     if (story->live)
-        draw_line(out, &s, story->live, "l");
+        draw_line(out, &s, story->live, &peak);
     draw_peak(out, &s, story);
     fputs("</svg>\n", out);
 }

@@ -63,7 +63,7 @@ static void add_runs(struct document *d, const struct history_view *v)
                                                      {"wall", .right = true},
                                                      {"instructions", .right = true},
                                                      {"peak memory", .right = true}};
-    size_t skip = *v->host ? 1 : 0; /* the machine is told once, above the table */
+    size_t skip = *v->host ? 1 : 0; /* the machine is shown once, above the table */
     document_heading(d, "Runs");
     if (*v->host)
         document_text(d, "On %s, oldest first. A + marks files that differ from the commit.",

@@ -36,16 +36,25 @@ static const char *const facts[] = {FACT_KIND,   FACT_RATE_HZ,   FACT_RATE_ACHIE
 
 /* --- for people --- */
 
-static void row(FILE *out, const char *name, const char *text)
+/* Of a column of names: as wide as the longest, so that what is beside it is a column too. */
+enum { NAMES_LEAST = 12, FACTS_LEAST = 18, NAMES_MOST = 32 };
+
+static int wider(int width, const char *name)
+{
+    size_t n = strlen(name);
+    return n > (size_t)width && n <= NAMES_MOST ? (int)n : width;
+}
+
+static void row(FILE *out, int width, const char *name, const char *text)
 {
     autobuf struct buf key = {0}, value = {0};
     utf8_plain(&key, text_of(name));
     utf8_plain(&value, text_of(text));
-    fprintf(out, "%-12s %s\n", buf_cstr(&key), buf_cstr(&value));
+    fprintf(out, "%-*s %s\n", width, buf_cstr(&key), buf_cstr(&value));
 }
 
 /* "duration_ns 3710138009 (3.71 s)": the number for scripts, the words for people. */
-static void row_of_meta(FILE *out, const struct meta *m, const struct meta_entry *e)
+static void row_of_meta(FILE *out, int width, const struct meta *m, const struct meta_entry *e)
 {
     autobuf struct buf value = {0}, words = {0};
     bool scales = text_ends(text_of(e->key), "_ns") && meta_words_value(&words, m, e->key) &&
@@ -53,15 +62,18 @@ static void row_of_meta(FILE *out, const struct meta *m, const struct meta_entry
     buf_str(&value, e->value);
     if (scales)
         buf_printf(&value, " (%s)", buf_cstr(&words));
-    row(out, e->key, buf_cstr(&value));
+    row(out, width, e->key, buf_cstr(&value));
 }
 
 static void print_meta(FILE *out, const struct profile *p)
 {
     static const char *const first[] = {META_SOURCE, META_FORMAT, NULL};
+    int width = NAMES_LEAST;
+    for (size_t i = 0; i < p->meta.entries.n; i++)
+        width = wider(width, p->meta.entries.at[i].key);
     for (int i = 0; first[i]; i++) {
         const char *value = meta_find(&p->meta, first[i]);
-        row(out, first[i], value ? value : "not recorded");
+        row(out, width, first[i], value ? value : "not recorded");
     }
     for (size_t i = 0; i < p->meta.entries.n; i++) {
         const struct meta_entry *e = &p->meta.entries.at[i];
@@ -69,12 +81,17 @@ static void print_meta(FILE *out, const struct profile *p)
         for (int j = 0; first[j]; j++)
             shown |= strcmp(e->key, first[j]) == 0;
         if (!shown)
-            row_of_meta(out, &p->meta, e);
+            row_of_meta(out, width, &p->meta, e);
     }
 }
 
 static void print_facts(FILE *out, const struct selection *s)
 {
+    int width = FACTS_LEAST;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        autobuf struct buf b = {0};
+        width = facts_add(&b, s, facts[i]) ? wider(width, facts_title(facts[i])) : width;
+    }
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         autobuf struct buf b = {0};
         const char *key = facts[i];
@@ -82,7 +99,7 @@ static void print_facts(FILE *out, const struct selection *s)
         bool known = facts_add(&b, s, key);
         if (!known && !always)
             continue;
-        fprintf(out, "    %-18s ", facts_title(key));
+        fprintf(out, "    %-*s ", width, facts_title(key));
         utf8_print(out, known ? buf_cstr(&b) : "not recorded");
         putc('\n', out);
     }
@@ -179,10 +196,8 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
     fprintf(out, "  frames without a name: %.1f%%; samples without a stack: %.1f%%\n",
             100 * q->unnamed_share, 100 * q->empty_share);
     if (q->sampled_share < 1)
-        fprintf(out,
-                "  samples stand for %.0f%% of the CPU time: short processes and threads have "
-                "more than is shown\n",
-                100 * q->sampled_share);
+        fprintf(out, "  samples stand for %.0f%% of the CPU time: %s may have more than is shown\n",
+                100 * q->sampled_share, quality_missed(s->profile));
     if (q->has_time)
         fprintf(out, "  first to last sample: %s\n",
                 units_scaled(n, (double)(q->last_ns - q->first_ns), SCALED_NS));

@@ -1,4 +1,5 @@
 #include "view/lockstory.h"
+#include "view/findings.h"
 
 #include "base/units.h"
 #include "view/document.h"
@@ -137,7 +138,7 @@ static void add_lock(struct document *d, const struct lockstory_view *v,
         autofree char *created = lockstory_path(v->story, l->created, 2);
         document_text(d, "Created in %s.", created);
     }
-    if (lockstory_is_address(profile_str(p, l->name)))
+    if (lockstory_is_address(profile_str(p, l->name)) && l->waiters.n > 1)
         document_text(d, "First waited for in %s.", first);
     if (l->excludes && l->held_known < l->waits)
         document_text(d, "The holder's stack is known for %.0f%% of the waits.",
@@ -146,23 +147,55 @@ static void add_lock(struct document *d, const struct lockstory_view *v,
 
 /* --- all of it --- */
 
+static void lockstory_add_total(struct document *d, const struct lockstory_total *t,
+                                const char *of_what, const char *remark)
+{
+    char n[2][UNITS_MAX], time[UNITS_MAX];
+    document_text(d, "%s wait%s for %s %s: %s in total, all threads together%s.",
+                  units_count(n[0], t->waits), t->waits == 1 ? "" : "s", units_count(n[1], t->n),
+                  of_what, units_scaled(time, (double)t->wait_ns, SCALED_NS), remark);
+}
+
+/* A pool without work waits too: what may be idleness is not added to waits for locks. */
+static void lockstory_add_totals(struct document *d, const struct lockstory *s)
+{
+    char n[UNITS_MAX], time[UNITS_MAX];
+    if (s->locks_total.waits)
+        lockstory_add_total(d, &s->locks_total, s->locks_total.n == 1 ? "lock" : "locks", "");
+    else
+        document_text(d, "No call that locks a mutex or read-write lock had to wait.");
+    if (s->signals_total.waits)
+        lockstory_add_total(d, &s->signals_total,
+                            s->signals_total.n == 1 ? "condition, semaphore or barrier"
+                                                    : "conditions, semaphores or barriers",
+                            ". That may be idleness");
+    if (s->retaken)
+        document_text(
+            d,
+            "At the end of waits for a condition, threads waited %s time%s for its mutex, "
+            "which another thread held: %s in total. A signal that is given after the "
+            "unlock avoids most of that.",
+            units_count(n, s->retaken), s->retaken == 1 ? "" : "s",
+            units_scaled(time, (double)s->retaken_ns, SCALED_NS));
+}
+
 static void lockstory_add_head(struct document *d, const struct lockstory_view *v)
 {
     const struct lockstory *s = v->story;
     char n[2][UNITS_MAX], time[UNITS_MAX];
-    if (!s->waits)
-        document_text(d, "No thread had to wait for a lock.");
-    else
-        document_text(d, "%s wait%s for %s lock%s: %s in total, all threads together.",
-                      units_count(n[0], s->waits), s->waits == 1 ? "" : "s",
-                      units_count(n[1], s->locks.n), s->locks.n == 1 ? "" : "s",
-                      units_scaled(time, (double)s->wait_ns, SCALED_NS));
+    lockstory_add_totals(d, s);
+    if (s->open)
+        document_text(
+            d,
+            "%s of the waits had not ended when the program or the recording did: their time "
+            "counts until then.",
+            units_count(n[0], s->open));
     if (s->futex_waits)
         document_text(
             d,
-            "Besides, the kernel saw %s wait%s for futexes outside of pthreads, %s: locks "
-            "of the program's own or of its runtime. Which lock, and who held it, is not "
-            "known of those.",
+            "The kernel also saw %s wait%s for locks outside of pthreads, %s in total: the "
+            "program's "
+            "own, its runtime's (Rust, Go) or C11's. Which lock it was and who held it is unknown.",
             units_count(n[0], s->futex_waits), s->futex_waits == 1 ? "" : "s",
             units_scaled(time, (double)s->futex_ns, SCALED_NS));
     if (s->waits_stream->lost)
@@ -170,20 +203,12 @@ static void lockstory_add_head(struct document *d, const struct lockstory_view *
                       units_count(n[0], s->waits_stream->lost));
 }
 
-static void lockstory_add_insights(struct document *d, const struct lockstory *s)
-{
-    if (s->insights.n)
-        document_heading(d, "Insights");
-    for (size_t i = 0; i < s->insights.n; i++)
-        document_item(d, s->insights.at[i].title, s->insights.at[i].text, s->insights.at[i].advice);
-}
-
 static void lockstory_fill(struct document *d, const struct lockstory_view *v)
 {
     const struct lockstory *s = v->story;
     size_t shown = 0;
     lockstory_add_head(d, v);
-    lockstory_add_insights(d, s);
+    findings_show(d, &s->insights);
     add_locks(d, v, true);
     add_locks(d, v, false);
     for (size_t i = 0; i < s->locks.n && shown < v->top; i++) {
@@ -192,15 +217,12 @@ static void lockstory_fill(struct document *d, const struct lockstory_view *v)
         add_lock(d, v, &s->locks.at[i]);
         shown++;
     }
-    if (s->waits)
-        document_text(
-            d, "Held: the thread that had the lock when the wait began, with the stack at "
-               "which it let go; times of holds are of those during which a wait began. Waits "
-               "for conditions, semaphores and barriers may be idleness. Only waits through "
-               "pthreads are seen.");
-    else
-        document_text(d, "Only waits through pthreads are seen, not locks that a program or its "
-                         "runtime makes of futexes.");
+    if (s->locks_total.waits)
+        document_text(d,
+                      "Held: the thread that had the lock when the wait began, with the stack at "
+                      "which it let go; times of holds are of those during which a wait began.");
+    document_text(d, "Only waits through pthreads are seen, not locks that a program or its "
+                     "runtime makes of futexes.");
 }
 
 static char *title_of_locks(const struct lockstory_view *v)
@@ -209,30 +231,11 @@ static char *title_of_locks(const struct lockstory_view *v)
     return mem_printf("Locks of %s", command ? command : v->subject);
 }
 
-void lockstory_print_text(FILE *out, const struct lockstory_view *v, int width, bool colour)
-{
-    struct document d = {0};
-    autofree char *title = title_of_locks(v);
-    document_heading(&d, title);
-    lockstory_fill(&d, v);
-    document_print_text(out, &d, width, colour);
-    document_done(&d);
-}
-
-void lockstory_print_markdown(FILE *out, const struct lockstory_view *v)
+void lockstory_print(FILE *out, const struct lockstory_view *v, const struct document_paper *paper)
 {
     struct document d = {0};
     autofree char *title = title_of_locks(v);
     lockstory_fill(&d, v);
-    document_print_markdown(out, &d, title);
-    document_done(&d);
-}
-
-void lockstory_print_html(FILE *out, const struct lockstory_view *v)
-{
-    struct document d = {0};
-    autofree char *title = title_of_locks(v);
-    lockstory_fill(&d, v);
-    document_print_html(out, &d, title, NULL);
+    document_print(out, &d, title, paper, NULL);
     document_done(&d);
 }

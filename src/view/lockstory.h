@@ -3,8 +3,7 @@
  */
 #pragma once
 #include "analysis/lockstory.h"
-
-#include <stdio.h>
+#include "view/document.h"
 
 struct lockstory_view {
     struct lockstory *story; /* labels are made as they are asked for */
@@ -12,7 +11,5 @@ struct lockstory_view {
     size_t top;              /* locks to show */
 };
 
-void lockstory_print_text(FILE *out, const struct lockstory_view *v, int width, bool colour);
-void lockstory_print_markdown(FILE *out, const struct lockstory_view *v);
-void lockstory_print_html(FILE *out, const struct lockstory_view *v);
+void lockstory_print(FILE *out, const struct lockstory_view *v, const struct document_paper *paper);
 void lockstory_print_json(FILE *out, const struct lockstory_view *v);

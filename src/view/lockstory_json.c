@@ -2,6 +2,7 @@
  * lockstory_json.c - which locks a program waited for, for programs. Nanoseconds.
  */
 #include "base/json.h"
+#include "view/findings.h"
 #include "view/lockstory.h"
 
 #include <stdint.h>
@@ -117,20 +118,6 @@ static void put_orders(struct json *j, struct lockstory *s, const struct locksto
     json_close(j, ']');
 }
 
-static void lockstory_put_insights(struct json *j, const struct lockstory *s)
-{
-    json_key(j, "insights");
-    json_open(j, '[');
-    for (size_t i = 0; i < s->insights.n; i++) {
-        json_open(j, '{');
-        json_put_str(j, "title", s->insights.at[i].title);
-        json_put_str(j, "text", s->insights.at[i].text);
-        json_put_str(j, "advice", s->insights.at[i].advice);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-}
-
 void lockstory_print_json(FILE *out, const struct lockstory_view *v)
 {
     struct lockstory *s = v->story;
@@ -139,7 +126,10 @@ void lockstory_print_json(FILE *out, const struct lockstory_view *v)
     json_put_str(&j, "source", v->subject);
     json_put_uint(&j, "duration_ns", s->end_ns - s->start_ns);
     json_put_uint(&j, "waits", s->waits);
+    json_put_uint(&j, "open_waits", s->open);
     json_put_uint(&j, "wait_ns", s->wait_ns);
+    json_put_uint(&j, "retaken_waits", s->retaken);
+    json_put_uint(&j, "retaken_ns", s->retaken_ns);
     json_put_uint(&j, "futex_waits", s->futex_waits);
     json_put_uint(&j, "futex_ns", s->futex_ns);
     json_put_uint(&j, "lost", s->waits_stream->lost);
@@ -154,7 +144,7 @@ void lockstory_print_json(FILE *out, const struct lockstory_view *v)
     for (size_t i = 0; i < s->cycles.n; i++)
         put_orders(&j, s, &s->cycles.at[i]);
     json_close(&j, ']');
-    lockstory_put_insights(&j, s);
+    findings_put(&j, &s->insights);
     json_close(&j, '}');
     putc('\n', out);
 }

@@ -52,5 +52,5 @@ struct rgb palette_rgb(struct shade s, bool dark);
 /* Colour of the text on every frame. */
 struct rgb palette_text(bool dark);
 
-/* NAME without the "_[k]" that tells the same as KIND. */
+/* NAME without the "_[k]" that means the same as KIND. */
 struct text palette_strip(struct text name, enum frame_kind kind);

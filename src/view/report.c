@@ -1,4 +1,4 @@
-/* report.c - gathering what a report tells; its words are in report_text.c. */
+/* report.c - gathering what a report says; its words are in report_text.c. */
 #include "view/report.h"
 
 enum { MAX_PATHS = 24 };
@@ -67,7 +67,7 @@ double report_time_of(const struct selection *s)
     for (int i = 0; i < s->stream->n_types; i++) {
         struct selection other = selection_of_type(s, i);
         if (is_time_ns(&other))
-            return (double)other.total;
+            return (double)other.total * quality_cpu_scale(s);
     }
     bool known = !s->rows && meta_find_u64(&s->profile->meta, META_CPU_TIME_NS, &ns);
     return known ? (double)ns : 0;

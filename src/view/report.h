@@ -1,5 +1,5 @@
 /*
- * report.h - what a profile tells, in words and tables: where the time goes, how sure that is, and
+ * report.h - what a profile says, in words and tables: where the time goes, how sure that is, and
  * what to try.
  *
  * Built once, then printed for a terminal, as markdown, JSON, or one HTML page.

@@ -50,7 +50,7 @@ static enum beside beside_shares(const struct report *r)
     return r->time_ns > 0 ? BESIDE_TIME : f->count_type != f->type ? BESIDE_WEIGHT : BESIDE_NOTHING;
 }
 
-/* A narrow terminal loses the columns that the others tell best. */
+/* A narrow terminal loses the columns that the others can best replace. */
 #define COLUMNS_WITH(beside)                                                                    \
     {                                                                                           \
         {"self", .right = true}, {beside, .right = true, .spare = 1}, {"total", .right = true}, \
@@ -158,7 +158,7 @@ static bool is_listed(const struct function_list *l, uint32_t row)
     return false;
 }
 
-/* Below this total a function without a place by its self time tells nothing. */
+/* Below this total a function without a place by its self time says nothing. */
 #define LEAST_TOTAL 0.05
 
 static struct function_list list_functions(const struct report *r)

@@ -37,7 +37,7 @@ static uint32_t only_child(const struct calltree *t, uint32_t node)
     return t->child_end[node] - t->child_at[node] == 1 ? t->list[t->child_at[node]] : 0;
 }
 
-/* An arrow tells that a row is called by the one above it, not beside it. */
+/* An arrow shows that a row is called by the one above it, not beside it. */
 static void add_indent(struct buf *b, size_t indent, bool called)
 {
     for (size_t i = 0; i < (indent < 30 ? indent : 30); i++)
@@ -215,8 +215,8 @@ void report_calls_done(struct report_calls *callers, struct report_calls *callee
 
 static void add_calls(struct document *d, const struct report *r, const struct report_calls *c)
 {
-    static const struct document_column columns[] = {{"of it", .right = true},
-                                                     {"of all", .right = true},
+    static const struct document_column columns[] = {{"of function", .right = true},
+                                                     {"of total", .right = true},
                                                      {"time", .right = true},
                                                      {"name", .wide = true}};
     document_heading(d, c->title);

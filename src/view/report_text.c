@@ -37,7 +37,7 @@ static void report_add_provenance(struct document *d, const struct report *r)
         document_cell(d, buf_text(&value), 0);
     }
     if (!d->blocks.at[d->blocks.n - 1].cells.n) {
-        d->blocks.n -= 1; /* an empty table tells nothing */
+        d->blocks.n -= 1; /* an empty table says nothing */
         document_text(d, "The input does not say where and how it was recorded.");
     }
 }
@@ -98,6 +98,8 @@ static void add_certainty(struct document *d, const struct flat *f)
     if (obtained_exactly(f->selection->stream->obtained))
         document_text(d, "These are exact counts, not samples: shares have no sampling error. "
                          "Counts are not time.");
+    else if (f->selection->count_type >= 0 && !f->selection->n_samples)
+        document_text(d, "There are no samples, so there are no shares.");
     else if (!(f->time.n_samples > 0))
         document_text(
             d, "The input does not say how many samples it has, so the shares have no intervals.");

@@ -172,31 +172,12 @@ static char *scopediff_title(const struct scopediff_view *v)
     return mem_printf("Scopes: %s to %s", v->before, v->after);
 }
 
-void scopediff_print_text(FILE *out, const struct scopediff_view *v, int width, bool colour)
-{
-    struct document d = {0};
-    autofree char *title = scopediff_title(v);
-    document_heading(&d, title);
-    scopediff_fill(&d, v);
-    document_print_text(out, &d, width, colour);
-    document_done(&d);
-}
-
-void scopediff_print_markdown(FILE *out, const struct scopediff_view *v)
+void scopediff_print(FILE *out, const struct scopediff_view *v, const struct document_paper *paper)
 {
     struct document d = {0};
     autofree char *title = scopediff_title(v);
     scopediff_fill(&d, v);
-    document_print_markdown(out, &d, title);
-    document_done(&d);
-}
-
-void scopediff_print_html(FILE *out, const struct scopediff_view *v)
-{
-    struct document d = {0};
-    autofree char *title = scopediff_title(v);
-    scopediff_fill(&d, v);
-    document_print_html(out, &d, title, NULL);
+    document_print(out, &d, title, paper, NULL);
     document_done(&d);
 }
 

@@ -3,8 +3,7 @@
  */
 #pragma once
 #include "analysis/scopediff.h"
-
-#include <stdio.h>
+#include "view/document.h"
 
 struct scopediff_view {
     const struct scopediff *diff;
@@ -12,7 +11,5 @@ struct scopediff_view {
     const char *unlike;         /* why they should not be compared, lines; "" = nothing */
 };
 
-void scopediff_print_text(FILE *out, const struct scopediff_view *v, int width, bool colour);
-void scopediff_print_markdown(FILE *out, const struct scopediff_view *v);
-void scopediff_print_html(FILE *out, const struct scopediff_view *v);
+void scopediff_print(FILE *out, const struct scopediff_view *v, const struct document_paper *paper);
 void scopediff_print_json(FILE *out, const struct scopediff_view *v);

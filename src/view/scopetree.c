@@ -204,35 +204,16 @@ static char *title_of_scopes(const struct scopetree_view *v)
     return mem_printf("Scopes of %s", command ? command : v->subject);
 }
 
-void scopetree_print_text(FILE *out, const struct scopetree_view *v, int width, bool colour)
-{
-    struct document d = {0};
-    autofree char *title = title_of_scopes(v);
-    document_heading(&d, title);
-    scopetree_fill(&d, v, false);
-    document_print_text(out, &d, width, colour);
-    document_done(&d);
-}
-
-void scopetree_print_markdown(FILE *out, const struct scopetree_view *v)
-{
-    struct document d = {0};
-    autofree char *title = title_of_scopes(v);
-    scopetree_fill(&d, v, false);
-    document_print_markdown(out, &d, title);
-    document_done(&d);
-}
-
 static void draw_latency(FILE *out, const void *view, size_t i)
 {
     scopetree_draw(out, view, i);
 }
 
-void scopetree_print_html(FILE *out, const struct scopetree_view *v)
+void scopetree_print(FILE *out, const struct scopetree_view *v, const struct document_paper *paper)
 {
     struct document d = {0};
     autofree char *title = title_of_scopes(v);
-    scopetree_fill(&d, v, true);
-    document_print_html(out, &d, title, &(struct document_figures){draw_latency, v});
+    scopetree_fill(&d, v, paper->form == DOCUMENT_AS_HTML);
+    document_print(out, &d, title, paper, &(struct document_figures){draw_latency, v});
     document_done(&d);
 }

@@ -3,8 +3,7 @@
  */
 #pragma once
 #include "analysis/scopecpu.h"
-
-#include <stdio.h>
+#include "view/document.h"
 
 struct scopetree_view {
     const struct scopetree *tree;
@@ -14,9 +13,7 @@ struct scopetree_view {
     const struct scopecpu *cpu; /* after scopecpu_end(); NULL = nothing was sampled */
 };
 
-void scopetree_print_text(FILE *out, const struct scopetree_view *v, int width, bool colour);
-void scopetree_print_markdown(FILE *out, const struct scopetree_view *v);
-void scopetree_print_html(FILE *out, const struct scopetree_view *v);
+void scopetree_print(FILE *out, const struct scopetree_view *v, const struct document_paper *paper);
 void scopetree_print_json(FILE *out, const struct scopetree_view *v);
 void scopetree_print_csv(FILE *out, const struct scopetree_view *v);
 

@@ -2,6 +2,7 @@
  * scopetree_cpu.c - CPU samples by scope, and what stands out.
  */
 #include "base/units.h"
+#include "view/findings.h"
 #include "view/scopetree_inner.h"
 
 #include <math.h>
@@ -101,10 +102,7 @@ void scopetree_add_insights(struct document *d, const struct scopetree_view *v)
 {
     struct scopeinsights found;
     scopeinsights_find(&found, v->tree, v->cpu);
-    if (found.at.n)
-        document_heading(d, "Insights");
-    for (size_t i = 0; i < found.at.n; i++)
-        document_item(d, found.at.at[i].title, found.at.at[i].text, found.at.at[i].advice);
+    findings_show(d, &found.found);
     scopeinsights_done(&found);
 }
 
@@ -112,15 +110,6 @@ void scopetree_put_insights(struct json *j, const struct scopetree_view *v)
 {
     struct scopeinsights found;
     scopeinsights_find(&found, v->tree, v->cpu);
-    json_key(j, "insights");
-    json_open(j, '[');
-    for (size_t i = 0; i < found.at.n; i++) {
-        json_open(j, '{');
-        json_put_str(j, "title", found.at.at[i].title);
-        json_put_str(j, "text", found.at.at[i].text);
-        json_put_str(j, "advice", found.at.at[i].advice);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
+    findings_put(j, &found.found);
     scopeinsights_done(&found);
 }

@@ -21,7 +21,8 @@ static double simd_packed_part(const struct simd_mix *m)
     return simd_view_part((double)m->packed_math, (double)(m->packed_math + m->scalar_math));
 }
 
-static const char *const kind_keys[] = {"integer", "scalar_fp", "packed_fp", "packed_int"};
+static const char *const kind_keys[] = {"integer", "scalar_fp", "packed_fp", "packed_int",
+                                        "vector_moves"};
 
 /* Part of the profile in functions whose code is a VERDICT of one ISA; -1: of any. */
 struct simd_weight {
@@ -74,10 +75,11 @@ static int first_column(const struct simd_view *v)
 static void print_features(FILE *out, const struct simd_view *v)
 {
     if (v->all.machine == SIMD_A64) {
-        fprintf(out, "features  used: %s\n", v->all.isa[A64_SVE] ? "sve" : "none past NEON");
+        fprintf(out, "features  in this code: %s\n",
+                v->all.isa[A64_SVE] ? "sve" : "none past NEON");
         return;
     }
-    fputs("features  used:", out);
+    fputs("features  in this code:", out);
     for (int f = 0; f < X86_FEATURES; f++)
         if (v->all.needs >> f & 1)
             fprintf(out, " %s%s", x86_feature_name((enum x86_feature)f),
@@ -90,11 +92,18 @@ static void print_features(FILE *out, const struct simd_view *v)
               "would fail here\n",
               out);
     uint32_t unused = v->host_has & ~v->all.needs;
-    fputs("          on this host and not used:", out);
+    fputs("          on this host and not in this code:", out);
     for (int f = 0; f < X86_FEATURES; f++)
         if (unused >> f & 1)
             fprintf(out, " %s", x86_feature_name((enum x86_feature)f));
     fputs(unused ? "\n" : " none\n", out);
+}
+
+static void print_embedded(FILE *out, const struct simd_mix *m)
+{
+    char n[UNITS_MAX];
+    if (m->bad)
+        fprintf(out, "          %s bytes are data embedded in code\n", units_count(n, m->bad));
 }
 
 static void print_totals(FILE *out, const struct simd_view *v)
@@ -113,6 +122,11 @@ static void print_totals(FILE *out, const struct simd_view *v)
     if (m->machine == SIMD_X86 && m->needs & 1u << X86_HAS_FMA)
         fputs(" (FMA counts as AVX2)", out);
     fputs("\nfloating  ", out);
+    if (m->kind[X86_SCALAR_FP] + m->kind[X86_PACKED_FP] == 0) {
+        fputs("no instructions\n", out);
+        print_embedded(out, m);
+        return;
+    }
     bool x86 = m->machine == SIMD_X86;
     fprintf(out, "%s scalar%s and ", units_count(n, m->kind[X86_SCALAR_FP]),
             x86 ? " (ss, sd, x87)" : "");
@@ -121,14 +135,14 @@ static void print_totals(FILE *out, const struct simd_view *v)
         fprintf(out, "of those that compute %.1f%% packed\n", 100 * simd_packed_part(m));
     else
         fputs("none of them computes\n", out);
-    if (m->bad)
-        fprintf(out, "          %s bytes are data embedded in code\n", units_count(n, m->bad));
+    print_embedded(out, m);
 }
 
 static void print_weights(FILE *out, const struct simd_view *v)
 {
     static const char *const words[] = {"integer code", "scalar floating point",
-                                        "packed floating point", "packed integers"};
+                                        "packed floating point", "packed integers",
+                                        "moves of vectors"};
     char n[UNITS_MAX];
     fprintf(out, "\nhot %s%s%s\n", quantity_is_time(v->quantity) ? "time" : "code",
             v->selected ? ", selected: " : "", v->selected ? v->selected : "");
@@ -180,6 +194,14 @@ static void print_rows(FILE *out, const struct simd_view *v)
         print_row(out, v, &v->rows[i]);
     if (shown < v->n)
         fprintf(out, "and %s more\n", units_count(n, v->n - shown));
+    fputs(
+        "Numbers are instructions of the whole function; packed is the part of its floating-point "
+        "arithmetic that is, - where there is none.\n",
+        out);
+    if (v->has_profile && v->all.machine == SIMD_X86)
+        fputs("\"is\" and the hot time are judged by the blocks with a tenth or more of a "
+              "function's samples, and weighted by these.\n",
+              out);
 }
 
 /* Vectors save time and instructions, not page faults. */

@@ -136,6 +136,20 @@ static void add_titles(struct buf *b, const struct top_view *v)
     add_line(b, v, buf_cstr(&line), false);
 }
 
+/* A machine may be busy before the first samples are there. */
+static const char *why_empty(const struct top_view *v)
+{
+    return *v->filter && v->selection->n_rows ? "  no name matches the filter" : "  no samples yet";
+}
+
+/* As many as fit, whole. */
+static const char *keys_of(const struct top_view *v)
+{
+    static const char all[] = "q quit  f/t/o functions/threads/processes  s sort  / filter  "
+                              "Enter callers  space pause  w save";
+    return v->width >= (int)sizeof all - 1 ? all : "q f/t/o s / Enter space w: see --help";
+}
+
 size_t top_print(struct buf *b, const struct top_view *v, char **ret_name)
 {
     size_t most = v->height > OTHER_LINES ? (size_t)(v->height - OTHER_LINES) : 1;
@@ -150,15 +164,11 @@ size_t top_print(struct buf *b, const struct top_view *v, char **ret_name)
     for (size_t i = 0; i < rows.n; i++)
         add_row(b, v, f, &rows.at[i], i == cursor);
     for (size_t i = rows.n; v->escapes && i < most; i++)
-        add_line(b, v, rows.n || i ? "" : "  nothing has run so far", false);
+        add_line(b, v, rows.n || i ? "" : why_empty(v), false);
     if (!rows.n && !v->escapes)
-        add_line(b, v, "  nothing has run so far", false);
+        add_line(b, v, why_empty(v), false);
     if (v->escapes)
-        add_line(b, v,
-                 v->message ? v->message
-                            : "q quit  f/t/o functions/threads/processes  s sort  / filter  "
-                              "Enter callers  space pause  w save",
-                 true);
+        add_line(b, v, v->message ? v->message : keys_of(v), true);
     struct text name = rows.n ? flat_name(f, rows.at[cursor].row) : (struct text){"", 0};
     *ret_name = mem_strndup(name.at, name.n);
     size_t n = rows.n;

@@ -62,6 +62,7 @@ struct viewer {
     size_t n;
     struct viewer_bytes data[VIEWER_FILES], code[VIEWER_FILES], body, index, still;
     char *title, *start;
+    const char *arguments;
 };
 
 bool viewer_is_built(void)
@@ -83,23 +84,9 @@ static void viewer_put(FILE *out, const char *text)
 
 /* --- the profiles --- */
 
-static int too_large(struct err *err)
-{
-    return err_set(err, EXIT_ERROR,
-                   "a page cannot hold more than %zu MB of recording: take a part of it",
-                   VIEWER_BYTES_MAX >> 20);
-}
-
-/* A stream that counts on the way would do as well; a row is at least this long. */
-static int check_size(const struct profile *p, struct err *err)
-{
-    enum { ROW_BYTES = 4 };
-    return profile_count_rows(p) > VIEWER_BYTES_MAX / ROW_BYTES ? too_large(err) : 0;
-}
-
 static int viewer_pack(struct viewer_bytes *ret, const struct profile *p, struct err *err)
 {
-    if (check_size(p, err) != 0)
+    if (viewer_check_size(p, VIEWER_BYTES_MAX, err) != 0)
         return -1;
     FILE *packed = open_memstream(&ret->at, &ret->n);
     if (!packed)
@@ -157,6 +144,8 @@ static void put_body_tag(FILE *out, const struct viewer *v)
     fprintf(out, "<body data-files=\"%zu\" data-code=\"%d%d\" data-start=\"", v->n,
             v->code[0].n > 0, v->code[1].n > 0);
     viewer_put(out, v->start);
+    if (v->arguments)
+        fprintf(out, "\" data-arguments=\"%s", v->arguments);
     fputs("\">\n", out);
 }
 
@@ -196,6 +185,7 @@ struct viewer *viewer_new(const struct viewer_opts *o, struct err *err)
     int rc = 0;
     v->n = o->n;
     v->start = mem_strdup(o->start);
+    v->arguments = o->arguments;
     for (size_t i = 0; i < o->n && rc == 0; i++)
         if ((rc = viewer_pack(&v->data[i], o->profiles[i], err)) == 0)
             rc = viewer_pack_code(&v->code[i], o->code[i], err);
@@ -318,16 +308,18 @@ void viewer_print(FILE *out, const struct viewer *v)
     fwrite(v->body.at, 1, v->body.n, out);
     fputs("</div>\n", out);
     put_bytes(out, "core", core_bytes());
+    fputs("<script type=\"text/plain\" id=\"worker\">'use strict';\n", out);
+    put_modules(out, worker_modules);
+    fprintf(out, "</script>\n<script nonce=\"%016llx\">(()=>{'use strict';\n", nonce);
+    put_modules(out, page_modules);
+    fputs("})()</script>\n", out);
+    /* Behind the script, which has the core compiled meanwhile. */
     for (size_t i = 0; i < v->n; i++)
         put_bytes(out, i ? "data1" : "data0", (struct text){v->data[i].at, v->data[i].n});
     for (size_t i = 0; i < v->n; i++)
         if (v->code[i].n)
             put_bytes(out, i ? "code1" : "code0", (struct text){v->code[i].at, v->code[i].n});
-    fputs("<script type=\"text/plain\" id=\"worker\">'use strict';\n", out);
-    put_modules(out, worker_modules);
-    fprintf(out, "</script>\n<script nonce=\"%016llx\">(()=>{'use strict';\n", nonce);
-    put_modules(out, page_modules);
-    fputs("})()</script>\n</body>\n</html>\n", out);
+    fputs("</body>\n</html>\n", out);
 }
 
 void viewer_print_packed(FILE *out, const void *v)

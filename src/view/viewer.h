@@ -18,15 +18,21 @@
 
 enum { VIEWER_FILES = 2, VIEWER_PARTS_MAX = 32 };
 
-/* More than this the memory of a page cannot hold, with what is built from it. */
-#define VIEWER_BYTES_MAX ((size_t)1 << 30)
+/* Rows that take more than this in memory no page holds: a browser gives it 4 GiB at most, and as
+ * much again is built from them. */
+#define VIEWER_BYTES_MAX ((uint64_t)1280 << 20)
+
+/* Fails where the rows of P take more. A page that runs out of memory shows nothing, so this is
+ * asked before a profile is packed, and by the page while it reads one. */
+int viewer_check_size(const struct profile *p, uint64_t bytes_max, struct err *err);
 
 struct viewer_opts {
     const struct profile *profiles[VIEWER_FILES];
     struct text code[VIEWER_FILES]; /* page/code.h; empty = none */
     size_t n;
     const struct selection *still; /* of the first, for the picture without scripts */
-    const char *start; /* what is selected at first, as in the address behind '#'; "" = all */
+    const char *start;     /* what is selected at first, as in the address behind '#'; "" = all */
+    const char *arguments; /* of two whose arguments are left out: "differ" or "same"; or NULL */
 };
 
 struct viewer;

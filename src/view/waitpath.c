@@ -1,4 +1,5 @@
 #include "view/waitpath.h"
+#include "base/shortname.h"
 
 /*
  * The innermost frame that is worth showing: of the C library's own calls the one that the program
@@ -82,14 +83,27 @@ static size_t waitpath_resume(const struct waitpaths *w, size_t row)
     return most;
 }
 
+enum { SHORT_NAME = 40 }; /* in characters: a stack is a line */
+
+static void waitpath_name(const struct waitpaths *w, struct text name, struct buf *ret)
+{
+    if (w->brief)
+        shortname_add(ret, name, SHORT_NAME);
+    else
+        buf_add(ret, name.at, name.n);
+}
+
 void waitpaths_inward(const struct waitpaths *w, size_t row, struct buf *ret)
 {
     const waitpath_names *names = &w->rows.at[row];
     size_t resume = waitpath_resume(w, row);
-    for (size_t i = names->n; i-- > resume;)
-        buf_printf(ret, "%.*s > ", TEXT_ARG(names->at[i]));
+    for (size_t i = names->n; i-- > resume;) {
+        waitpath_name(w, names->at[i], ret);
+        buf_str(ret, " > ");
+    }
+    buf_str(ret, resume > 1 ? ".. > " : "");
     if (names->n)
-        buf_printf(ret, "%s%.*s", resume > 1 ? ".. > " : "", TEXT_ARG(names->at[0]));
+        waitpath_name(w, names->at[0], ret);
     else
         buf_str(ret, "[kernel]");
 }
@@ -100,6 +114,8 @@ void waitpaths_outward(const struct waitpaths *w, size_t row, size_t most, struc
     size_t resume = waitpath_resume(w, row);
     size_t first = resume > 1 ? resume : 0;
     buf_str(ret, first ? ".." : "");
-    for (size_t i = first; i < names->n && i < first + most; i++)
-        buf_printf(ret, "%s%.*s", i ? " < " : "", TEXT_ARG(names->at[i]));
+    for (size_t i = first; i < names->n && i < first + most; i++) {
+        buf_str(ret, i ? " < " : "");
+        waitpath_name(w, names->at[i], ret);
+    }
 }

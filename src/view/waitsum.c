@@ -36,7 +36,7 @@ size_t waitsum_reasons(const struct waitsum *w, struct waitsum_reason ret[WAITSU
 static void waitsum_cell_ns(struct document *d, int64_t ns)
 {
     char s[UNITS_MAX];
-    document_cell(d, text_of(ns ? units_scaled(s, (double)ns, SCALED_NS) : "-"), 0);
+    document_cell(d, text_of(ns ? units_scaled(s, (double)ns, SCALED_NS) : "0"), 0);
 }
 
 static void waitsum_cell_share(struct document *d, int64_t part, int64_t whole)
@@ -65,6 +65,15 @@ static int64_t waitsum_off_cpu_of_all(const struct waitsum *w)
     return ns;
 }
 
+/* The waits that somebody ended; who is preempted waits for no one. */
+static uint64_t waitsum_count_blocked(const struct waitsum *w)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < WAIT_REASONS; i++)
+        n += w->by_reason[i].n;
+    return n;
+}
+
 /* --- the verdict --- */
 
 static void add_states_sentence(struct document *d, const struct waitsum *w)
@@ -73,6 +82,12 @@ static void add_states_sentence(struct document *d, const struct waitsum *w)
     double whole = w->wall_ns > 0 ? (double)w->wall_ns : 1;
     for (int i = 0; i < THREAD_STATES; i++)
         units_scaled(n[i], (double)w->state_ns[i], SCALED_NS);
+    if (!w->has_states) {
+        document_text(d, "%zu thread%s, off-CPU for %s in sum.", w->threads.n,
+                      w->threads.n == 1 ? "" : "s",
+                      units_scaled(n[0], (double)waitsum_off_cpu_of_all(w), SCALED_NS));
+        return;
+    }
     document_text(d,
                   "%zu thread%s, %s of thread time: running %s (%.1f%%), blocked %s (%.1f%%), "
                   "runnable without a CPU %s (%.1f%%).",
@@ -96,7 +111,7 @@ bool waitsum_has_stacks(const struct waitsum *w)
 static void add_stack_sentences(struct document *d, const struct waitsum *w)
 {
     char n[2][UNITS_MAX];
-    if (w->n_summed)
+    if (100 * w->n_summed >= w->n_waits && w->n_summed)
         document_text(d,
                       "Switches came too fast to take every stack: %s of the waits (%.0f%%) are "
                       "counted and timed, but their stacks and reasons are shared out like those "
@@ -120,6 +135,8 @@ static void add_loss_sentences(struct document *d, const struct waitsum *w)
 {
     const struct stream *s = w->selection->stream;
     const char *unknown = meta_find(&w->selection->profile->meta, META_WAITS_UNKNOWN_ENDS);
+    const char *of_all = w->selection->words ? " in the whole recording" : "";
+    uint64_t cut = w->n_open + w->n_begun + w->n_cut;
     char n[3][UNITS_MAX];
     document_text(d, "%s wait%s%s", units_count(n[0], w->n_waits), w->n_waits == 1 ? "" : "s",
                   !s->lost_known ? "; losses are not known."
@@ -127,17 +144,17 @@ static void add_loss_sentences(struct document *d, const struct waitsum *w)
                                  : "; no records lost.");
     if (s->lost)
         document_text(d,
-                      "%s records were lost: waits are missing, and some that are shown may "
+                      "%s records were lost%s: waits are missing, and some that are shown may "
                       "contain time in which the thread ran.",
-                      units_count(n[1], s->lost));
+                      units_count(n[1], s->lost), of_all);
     if (unknown)
-        document_text(d, "Waits with an unknown end, not in the tables: %s.", unknown);
-    if (w->n_open || w->n_begun)
+        document_text(d, "Waits with an unknown end%s, not in the tables: %s.", of_all, unknown);
+    if (cut)
         document_text(d,
-                      "%s wait%s began before the recording or lasted longer; only the part inside "
+                      "%s wait%s began before the %s or lasted longer; only the part inside "
                       "counts.",
-                      units_count(n[2], w->n_open + w->n_begun),
-                      w->n_open + w->n_begun == 1 ? "" : "s");
+                      units_count(n[2], cut), cut == 1 ? "" : "s",
+                      w->n_cut ? "selected time" : "recording");
     if (!waitsum_has_stacks(w))
         document_text(d,
                       "Durations come from switch records alone: the kernel was not recorded, so "
@@ -152,18 +169,24 @@ static void waitsum_add_head(struct document *d, const struct waitsum *w)
     add_states_sentence(d, w);
     add_loss_sentences(d, w);
     if (w->selection->words)
-        document_text(d, "Only: %s. States of threads are of the whole recording.",
-                      w->selection->words);
+        document_text(d, "Only: %s.%s", w->selection->words,
+                      w->has_states
+                          ? ""
+                          : " Wall time, running time, wakers and parallelism belong to whole "
+                            "threads and are left out.");
 }
 
 /* --- tables --- */
 
 static void add_reasons(struct document *d, const struct waitsum *w)
 {
-    static const struct document_column columns[] = {
-        {"time", .right = true},  {"of off-CPU", .right = true}, {"waits", .right = true},
-        {"mean", .right = true},  {"max", .right = true},        {"reason"},
-        {"meaning", .wide = true}};
+    static const struct document_column columns[] = {{"time", .right = true},
+                                                     {"of off-CPU", .right = true, .spare = 2},
+                                                     {"waits", .right = true},
+                                                     {"mean", .right = true, .spare = 3},
+                                                     {"max", .right = true, .spare = 1},
+                                                     {"reason"},
+                                                     {"meaning", .wide = true, .spare = 4}};
     struct waitsum_reason list[WAITSUM_REASONS];
     size_t n = waitsum_reasons(w, list);
     document_heading(d, "Off-CPU time by reason");
@@ -190,25 +213,47 @@ static void add_main_reason(struct document *d, const struct waitsum_thread *t)
     document_cell(d, text_of(s), 0);
 }
 
+static size_t count_woken(const struct waitsum *w)
+{
+    size_t n = 0;
+    while (n < w->threads.n && !waitsum_never_woke(&w->threads.at[n]))
+        n++;
+    return n;
+}
+
+/* Columns of which nothing is known are dropped. */
+static void add_state_cells(struct document *d, const struct waitsum *w,
+                            const struct waitsum_thread *t)
+{
+    const int64_t cells[] = {t->wall_ns, t->state_ns[THREAD_RUNNING], t->state_ns[THREAD_RUNNABLE],
+                             t->state_ns[THREAD_BLOCKED], t->state_ns[THREAD_UNKNOWN]};
+    for (int i = 0; i < 5; i++)
+        if (!w->has_states || (i == 4 && !w->state_ns[THREAD_UNKNOWN]))
+            document_cell(d, text_of(""), 0);
+        else
+            waitsum_cell_ns(d, cells[i]);
+}
+
 static void waitsum_add_threads(struct document *d, const struct waitsum_view *v)
 {
-    static const struct document_column columns[] = {
-        {"wall", .right = true},    {"running", .right = true},         {"runnable", .right = true},
-        {"blocked", .right = true}, {"unknown", .right = true},         {"waits", .right = true},
-        {"blocked mostly on"},      {"tid", .right = true, .spare = 1}, {"thread", .wide = true}};
+    static const struct document_column columns[] = {{"wall", .right = true, .spare = 3},
+                                                     {"running", .right = true},
+                                                     {"runnable", .right = true, .spare = 2},
+                                                     {"blocked", .right = true},
+                                                     {"unknown", .right = true, .spare = 1},
+                                                     {"waits", .right = true, .spare = 4},
+                                                     {"blocked mostly on", .spare = 1},
+                                                     {"tid", .right = true, .spare = 5},
+                                                     {"thread", .wide = true}};
     const struct waitsum *w = v->sum;
     const struct profile *p = w->selection->profile;
     char s[UNITS_MAX];
+    size_t woken = count_woken(w), listed = woken ? woken : w->threads.n;
     document_heading(d, "By thread");
     document_table(d, columns, 9);
-    for (size_t i = 0; i < w->threads.n && i < v->top; i++) {
+    for (size_t i = 0; i < listed && i < v->top; i++) {
         const struct waitsum_thread *t = &w->threads.at[i];
-        waitsum_cell_ns(d, t->wall_ns);
-        for (int k = 0; k < THREAD_STATES; k++)
-            if (k == THREAD_UNKNOWN && !w->state_ns[THREAD_UNKNOWN])
-                document_cell(d, text_of(""), 0);
-            else
-                waitsum_cell_ns(d, t->state_ns[k]);
+        add_state_cells(d, w, t);
         document_cell(d, text_of(units_count(s, t->waits)), 0);
         add_main_reason(d, t);
         snprintf(s, sizeof s, "%d", t->tid);
@@ -216,17 +261,19 @@ static void waitsum_add_threads(struct document *d, const struct waitsum_view *v
         document_cell(d, profile_str(p, t->name), 0);
     }
     document_drop_empty(d);
-    if (w->threads.n > v->top)
-        document_text(d, "%zu more not shown.", w->threads.n - v->top);
+    if (listed > v->top)
+        document_text(d, "%zu more not shown.", listed - v->top);
+    if (listed < w->threads.n)
+        document_text(d, "Threads that did not run once, not listed: %zu.", w->threads.n - listed);
 }
 
 static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v, bool brief)
 {
     static const struct document_column columns[] = {{"time", .right = true},
-                                                     {"of off-CPU", .right = true},
-                                                     {"waits", .right = true},
-                                                     {"mean", .right = true, .spare = 2},
-                                                     {"max", .right = true, .spare = 1},
+                                                     {"of off-CPU", .right = true, .spare = 1},
+                                                     {"waits", .right = true, .spare = 2},
+                                                     {"mean", .right = true, .spare = 4},
+                                                     {"max", .right = true, .spare = 3},
                                                      {"reason"},
                                                      {"stack", .wide = true, .tail = true}};
     const struct waitsum *w = v->sum;
@@ -290,16 +337,17 @@ static void add_waker_row(struct document *d, const struct waitpaths *paths, siz
 
 static void waitsum_add_wakers(struct document *d, const struct waitsum_view *v, bool brief)
 {
-    static const struct document_column columns[] = {{"blocked", .right = true},
-                                                     {"of all woken", .right = true, .spare = 1},
-                                                     {"wakeups", .right = true},
-                                                     {"reason"},
+    static const struct document_column columns[] = {{"blocked", .right = true, .spare = 1},
+                                                     {"of all woken", .right = true, .spare = 5},
+                                                     {"wakeups", .right = true, .spare = 3},
+                                                     {"reason", .spare = 4},
                                                      {"woken by"},
-                                                     {"from"},
+                                                     {"from", .spare = 2},
                                                      {"where it waited", .wide = true}};
     const struct waitsum *w = v->sum;
+    char n[2][UNITS_MAX];
     const char *seen = meta_find(&w->selection->profile->meta, META_WAITS_WAKERS);
-    if (seen && strcmp(seen, "yes") != 0)
+    if (seen && strcmp(seen, "yes") != 0 && w->has_states)
         document_text(d, "Wakers are not known: %s.", seen);
     if (!w->wakers.n)
         return;
@@ -316,6 +364,16 @@ static void waitsum_add_wakers(struct document *d, const struct waitsum_view *v,
     waitpaths_done(&paths);
     if (w->wakers.n > v->top)
         document_text(d, "%zu more not shown.", w->wakers.n - v->top);
+    if (w->selection->moments.from_ns || w->selection->moments.to_ns != UINT64_MAX)
+        document_text(d, "A wakeup counts with the whole wait that it ended, where that began "
+                         "before the selected time too.");
+    uint64_t blocked = waitsum_count_blocked(w);
+    if (w->n_summed && w->woken.n < blocked)
+        document_text(
+            d,
+            "Wakers are known for %s of the %s waits in which a thread was blocked: those "
+            "with a stack of their own. Nobody ends a wait for a CPU.",
+            units_count(n[0], w->woken.n), units_count(n[1], blocked));
 }
 
 static void waitsum_add_insights(struct document *d, const struct waitsum *w)
@@ -334,24 +392,25 @@ static void add_others(struct document *d, const struct parallel *q)
 {
     autobuf struct buf b = {0};
     double sum = 0;
-    for (int i = 0; i <= WAIT_REASONS; i++)
+    for (int i = 0; i < WAIT_REASONS; i++)
         sum += (double)q->others_ns[i];
-    for (int i = 0; i <= WAIT_REASONS && sum > 0; i++) {
+    for (int i = 0; i < WAIT_REASONS && sum > 0; i++) {
         double share = (double)q->others_ns[i] / sum;
-        const char *name = i == WAIT_REASONS ? "a CPU" : waitreason_name((enum wait_reason)i);
         if (share >= 0.01)
-            buf_printf(&b, "%s%s %.0f%%", b.n ? ", " : "", name, 100 * share);
+            buf_printf(&b, "%s%s %.0f%%", b.n ? ", " : "", waitreason_name((enum wait_reason)i),
+                       100 * share);
     }
     if (b.n)
-        document_text(d, "Meanwhile the others waited for: %s.", buf_cstr(&b));
+        document_text(d, "In the serial time the others waited for: %s.", buf_cstr(&b));
 }
 
 static void add_alone(struct document *d, const struct parallel *q)
 {
-    static const struct document_column columns[] = {{"alone", .right = true},
-                                                     {"of the serial time", .right = true},
-                                                     {"tid", .right = true},
-                                                     {"thread", .wide = true}};
+    static const struct document_column columns[] = {
+        {"serial", .right = true},
+        {"of the serial time", .right = true, .spare = 1},
+        {"tid", .right = true},
+        {"thread", .wide = true}};
     autobuf struct buf names = {0};
     char s[UNITS_MAX];
     document_table(d, columns, 4);
@@ -362,18 +421,46 @@ static void add_alone(struct document *d, const struct parallel *q)
         document_cell(d, text_of(s), 0);
         document_cell(d, text_of(q->threads[i].name), 0);
     }
-    for (int i = 0; i < PARALLEL_NAMES && q->functions[i].samples; i++)
+    for (int i = 0; i < PARALLEL_NAMES && q->functions[i].samples &&
+                    q->functions[i].samples * 100 >= q->samples;
+         i++)
         buf_printf(&names, "%s%s %.0f%%", names.n ? ", " : "", q->functions[i].name,
                    100 * (double)q->functions[i].samples / (double)q->samples);
     if (names.n)
-        document_text(d, "Running alone, by %s sample%s: %s.", units_count(s, q->samples),
-                      q->samples == 1 ? "" : "s", buf_cstr(&names));
+        document_text(d,
+                      "Functions in the serial time, by %s sample%s: %s. The kernel, the C library "
+                      "and code without names count to what called them.",
+                      units_count(s, q->samples), q->samples == 1 ? "" : "s", buf_cstr(&names));
+}
+
+/* Others that were ready when one ran alone lacked a CPU, not work: that time is not serial. */
+static void add_serial(struct document *d, const struct parallel *q)
+{
+    char n[3][UNITS_MAX];
+    int64_t ready_ns = q->alone_ns - q->serial_ns;
+    if (q->alone_ns <= 0)
+        return;
+    document_text(d, "One thread ran alone for %s: %.1f%% of the time in which any ran.",
+                  units_scaled(n[0], (double)q->alone_ns, SCALED_NS),
+                  100 * (double)q->alone_ns / (double)parallel_busy_ns(q));
+    if (ready_ns > q->alone_ns / 100)
+        document_text(
+            d,
+            "For %s of that (%.1f%%) another thread was ready to run and had no CPU. Only "
+            "the other %s are serial.",
+            units_scaled(n[1], (double)ready_ns, SCALED_NS),
+            100 * (double)ready_ns / (double)q->alone_ns,
+            units_scaled(n[2], (double)q->serial_ns, SCALED_NS));
+    if (q->serial_ns <= 0)
+        return;
+    add_others(d, q);
+    add_alone(d, q);
 }
 
 static void waitsum_add_parallel(struct document *d, const struct parallel *q)
 {
     char n[3][UNITS_MAX];
-    int64_t busy_ns = parallel_busy_ns(q);
+    int64_t busy_ns = parallel_busy_ns(q), idle_ns = q->wall_ns - busy_ns;
     autobuf struct buf over_time = {0};
     if (!q->known || q->threads_most < 2 || busy_ns <= 0)
         return;
@@ -382,18 +469,16 @@ static void waitsum_add_parallel(struct document *d, const struct parallel *q)
                   "%.2f threads ran at once on average over %s; at most %zu lived at once. For %s "
                   "(%.1f%%) none ran.",
                   q->mean, units_scaled(n[0], (double)q->wall_ns, SCALED_NS), q->threads_most,
-                  units_scaled(n[1], (double)(q->wall_ns - busy_ns), SCALED_NS),
-                  100 * (double)(q->wall_ns - busy_ns) / (double)q->wall_ns);
+                  units_scaled(n[1], (double)idle_ns, SCALED_NS),
+                  100 * (double)idle_ns / (double)q->wall_ns);
+    if (q->starved_ns > idle_ns / 100)
+        document_text(d, "For %s of that (%.1f%%) a thread was ready to run and had no CPU.",
+                      units_scaled(n[2], (double)q->starved_ns, SCALED_NS),
+                      100 * (double)q->starved_ns / (double)idle_ns);
     for (int i = 0; i < PARALLEL_SLICES; i++)
         buf_printf(&over_time, "%s%.1f", i ? " " : "", q->slice[i]);
     document_text(d, "Over time, in %d equal parts: %s.", PARALLEL_SLICES, buf_cstr(&over_time));
-    if (q->serial_ns <= 0)
-        return;
-    document_text(d, "One thread ran alone for %s: %.1f%% of the time in which any ran.",
-                  units_scaled(n[2], (double)q->serial_ns, SCALED_NS),
-                  100 * (double)q->serial_ns / (double)busy_ns);
-    add_others(d, q);
-    add_alone(d, q);
+    add_serial(d, q);
 }
 
 /* BRIEF: what rows have in common may be left out of their stacks. */
@@ -409,7 +494,8 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v, bool 
     if (v->parallel)
         waitsum_add_parallel(d, v->parallel);
     document_text(d,
-                  waitsum_has_wakers(v->sum)
+                  !v->sum->has_states ? "Runnable: preempted, woken, or born, and not on a CPU yet."
+                  : waitsum_has_wakers(v->sum)
                       ? "Runnable: preempted, woken, or born, and not on a CPU yet. The states of "
                         "a thread add up to its wall time."
                       : "Runnable: preempted, or born and not on a CPU yet. Blocked time contains "
@@ -423,34 +509,15 @@ static char *title_of_waits(const struct waitsum_view *v)
 {
     const char *command = meta_find(&v->sum->selection->profile->meta, META_COMMAND);
     if (meta_find(&v->sum->selection->profile->meta, META_MACHINE))
-        command = "the whole machine";
+        command = v->sum->selection->words ? "a part of the machine" : "the whole machine";
     return mem_printf("Waits of %s", command ? command : v->subject);
 }
 
-void waitsum_print_text(FILE *out, const struct waitsum_view *v, int width, bool colour)
+void waitsum_print(FILE *out, const struct waitsum_view *v, const struct document_paper *paper)
 {
     struct document d = {0};
     autofree char *title = title_of_waits(v);
-    document_heading(&d, title);
-    waitsum_fill(&d, v, true);
-    document_print_text(out, &d, width, colour);
-    document_done(&d);
-}
-
-void waitsum_print_markdown(FILE *out, const struct waitsum_view *v)
-{
-    struct document d = {0};
-    autofree char *title = title_of_waits(v);
-    waitsum_fill(&d, v, false);
-    document_print_markdown(out, &d, title);
-    document_done(&d);
-}
-
-void waitsum_print_html(FILE *out, const struct waitsum_view *v)
-{
-    struct document d = {0};
-    autofree char *title = title_of_waits(v);
-    waitsum_fill(&d, v, false);
-    document_print_html(out, &d, title, &(struct document_figures){0});
+    waitsum_fill(&d, v, paper->form == DOCUMENT_AS_TEXT);
+    document_print(out, &d, title, paper, NULL);
     document_done(&d);
 }

@@ -4,19 +4,16 @@
 #pragma once
 #include "analysis/parallel.h"
 #include "analysis/waitsum.h"
-
-#include <stdio.h>
+#include "view/document.h"
 
 struct waitsum_view {
     const struct waitsum *sum;
     const char *subject;             /* the file */
     size_t top;                      /* rows of each table */
-    const struct parallel *parallel; /* of the whole recording; NULL = not asked for */
+    const struct parallel *parallel; /* of the same threads and moments; NULL = not asked for */
 };
 
-void waitsum_print_text(FILE *out, const struct waitsum_view *v, int width, bool colour);
-void waitsum_print_markdown(FILE *out, const struct waitsum_view *v);
-void waitsum_print_html(FILE *out, const struct waitsum_view *v);
+void waitsum_print(FILE *out, const struct waitsum_view *v, const struct document_paper *paper);
 void waitsum_print_json(FILE *out, const struct waitsum_view *v);
 
 /* Whether the recorder could see the stacks of waits. */

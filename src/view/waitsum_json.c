@@ -45,7 +45,18 @@ static void put_reasons(struct json *j, const struct waitsum *w)
     json_close(j, ']');
 }
 
-static void put_thread(struct json *j, const struct profile *p, const struct waitsum_thread *t)
+static void put_by_reason(struct json *j, const char *key, const int64_t *ns)
+{
+    json_key(j, key);
+    json_open(j, '{');
+    for (int i = 0; i < WAIT_REASONS; i++)
+        if (ns[i])
+            put_ns(j, waitreason_name((enum wait_reason)i), ns[i]);
+    json_close(j, '}');
+}
+
+static void put_thread(struct json *j, const struct profile *p, const struct waitsum_thread *t,
+                       bool has_states)
 {
     json_open(j, '{');
     json_key(j, "thread");
@@ -54,14 +65,11 @@ static void put_thread(struct json *j, const struct profile *p, const struct wai
     json_int(j, t->pid);
     json_key(j, "tid");
     json_int(j, t->tid);
-    put_states(j, t->state_ns, t->wall_ns);
+    if (has_states)
+        put_states(j, t->state_ns, t->wall_ns);
     json_put_uint(j, "waits", t->waits);
-    json_key(j, "blocked_by_reason_ns");
-    json_open(j, '{');
-    for (int i = 0; i < WAIT_REASONS; i++)
-        if (t->reason_ns[i])
-            put_ns(j, waitreason_name((enum wait_reason)i), t->reason_ns[i]);
-    json_close(j, '}');
+    put_by_reason(j, "blocked_by_reason_ns", t->reason_ns);
+    put_by_reason(j, "runnable_after_ns", t->after_ns);
     json_close(j, '}');
 }
 
@@ -168,6 +176,8 @@ static void put_parallel(struct json *j, const struct parallel *q)
     json_open(j, '{');
     put_ns(j, "wall_ns", q->wall_ns);
     put_ns(j, "busy_ns", parallel_busy_ns(q));
+    put_ns(j, "starved_ns", q->starved_ns);
+    put_ns(j, "alone_ns", q->alone_ns);
     put_ns(j, "serial_ns", q->serial_ns);
     json_put_number(j, "threads_running", q->mean);
     json_put_uint(j, "threads_most", q->threads_most);
@@ -178,10 +188,9 @@ static void put_parallel(struct json *j, const struct parallel *q)
     json_close(j, ']');
     json_key(j, "others_waited_ns");
     json_open(j, '{');
-    for (int i = 0; i <= WAIT_REASONS; i++)
+    for (int i = 0; i < WAIT_REASONS; i++)
         if (q->others_ns[i])
-            put_ns(j, i < WAIT_REASONS ? waitreason_name((enum wait_reason)i) : "runnable",
-                   q->others_ns[i]);
+            put_ns(j, waitreason_name((enum wait_reason)i), q->others_ns[i]);
     json_close(j, '}');
     put_alone(j, "alone", q->threads);
     put_alone(j, "functions_alone", q->functions);
@@ -203,19 +212,21 @@ void waitsum_print_json(FILE *out, const struct waitsum_view *v)
     json_put_uint(&j, "unknown_ends", unknown_ends);
     json_put_uint(&j, "open", w->n_open);
     json_put_uint(&j, "begun_before", w->n_begun);
+    json_put_uint(&j, "cut_by_range", w->n_cut);
     json_put_uint(&j, "without_stack", w->n_stackless);
     json_put_uint(&j, "summed", w->n_summed);
     json_put_uint(&j, "stack_of_cpu_sample", w->n_near);
     json_put_bool(&j, "stacks_recorded", waitsum_has_stacks(w));
     json_put_bool(&j, "wakers_recorded", waitsum_has_wakers(w));
     json_put_str(&j, "selected", w->selection->words);
-    put_states(&j, w->state_ns, w->wall_ns);
+    if (w->has_states)
+        put_states(&j, w->state_ns, w->wall_ns);
     put_wait_insights(&j, w);
     put_reasons(&j, w);
     json_key(&j, "threads");
     json_open(&j, '[');
     for (size_t i = 0; i < w->threads.n; i++)
-        put_thread(&j, w->selection->profile, &w->threads.at[i]);
+        put_thread(&j, w->selection->profile, &w->threads.at[i], w->has_states);
     json_close(&j, ']');
     put_stacks(&j, v);
     json_put_uint(&j, "wakeups", w->woken.n);

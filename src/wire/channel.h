@@ -69,6 +69,7 @@ struct ring {
     _Atomic uint64_t lost;              /* records that found no room */
     _Atomic uint64_t waits;             /* times that the writer waited for room */
     _Atomic uint32_t open;              /* of scopes: how many the thread is in */
+    _Atomic uint64_t waiting[3];        /* of locks: for what the thread waits; see locks.h */
     _Alignas(64) _Atomic uint64_t tail; /* bytes taken */
 };
 

@@ -72,7 +72,7 @@ static bool is_link_of_others(const char *path)
     return !target && errno == EACCES;
 }
 
-/* Whoever owns a folder can lead what is written there to other places. */
+/* The owner of a folder can lead what is written there to other places. */
 static int check_owner(const char *path, struct err *err)
 {
     struct stat st;

@@ -1,5 +1,5 @@
 /*
- * locks.h - what agents tell of a program's locks: records of the rings of task CHANNEL_LOCKS.
+ * locks.h - what agents report about a program's locks: records of the rings of task CHANNEL_LOCKS.
  *
  * The memory beside the rings, its parameters and the kinds START, MAPS and FORK are those of
  * wire/stackwalk.h: stacks are nodes of a trie, walked inside the program. The channel is one of
@@ -12,6 +12,9 @@
  *     ORDER      time, lock held, lock taken         the first time that one was taken inside the
  *                                                    other, by a call that may block
  *     NAME       time, lock, bytes, text             what the program calls it
+ *
+ * A wait that has not ended stands in the head of its thread's ring (ring.waiting), so that it is
+ * known when the program ends first: by a deadlock, or because it is killed.
  *
  * A lock is its address, with its kind in the highest byte. A holder is a thread id, 0 where not
  * known. Times are ticks.
@@ -30,6 +33,13 @@ enum locks_record {
     LOCKS_ORDER,
     LOCKS_NAME,
     LOCKS_CREATE,
+};
+
+/* Words of ring.waiting. */
+enum locks_waiting {
+    LOCKS_WAITING_START, /* ticks; 0 = the thread waits for nothing */
+    LOCKS_WAITING_LOCK,
+    LOCKS_WAITING_WHERE, /* the holder, and in the lower half the node of a stack */
 };
 
 /* What kind of lock, in the order of locks_kind_name(). */

@@ -1,3 +1,4 @@
+#include "model/standin.h"
 #include "wire/column.h"
 #include "wire/recording_inner.h"
 
@@ -201,7 +202,7 @@ static size_t put_stacks(struct buf *b, const struct profile *p, size_t from)
     const struct stack_node *s = p->stacks.nodes.at;
     size_t to = recording_upto(from, p->stacks.nodes.n);
     buf_varint(b, to - from);
-    column_write(b, i, from, to, s[i].parent.i);
+    column_write(b, i, from, to, standin_parent(p, (struct stack_id){(uint32_t)i}).i);
     column_write(b, i, from, to, s[i].frame.i);
     return to;
 }

@@ -45,6 +45,7 @@ struct loader {
     VEC(uint64_t) stream_rows; /* of each stream; the profile has fewer when it merges */
     struct columns rows, lines;
     VEC(struct line) frame_lines; /* scratch for one frame */
+    uint64_t left_bytes;          /* of the file, where it is in memory; 0 = not known */
     bool ended;
     const struct recording_sink *sink; /* NULL = rows stay */
 };
@@ -58,7 +59,7 @@ const char *recording_apply_rows(struct loader *l, struct cursor *c);
 const char *recording_apply_counters(struct loader *l, struct cursor *c);
 const char *recording_apply_points(struct loader *l, struct cursor *c);
 
-/* Whether the closing chunk tells the same about streams and counters as was read. */
+/* Whether the closing chunk says the same about streams and counters as was read. */
 bool recording_same_totals(const struct loader *l, struct cursor *c);
 
 #define LOADER_CUT_SHORT "it has fewer rows than it says"

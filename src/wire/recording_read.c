@@ -428,6 +428,7 @@ static void read_chunks(struct loader *l, struct chunk_reader *r, struct recordi
     const char *why = NULL;
     while (!l->ended && (status = chunk_read(r, &chunk)) == CHUNK_OK) {
         bool known;
+        l->left_bytes = r->in->at_end ? r->in->end - r->in->start : 0;
         why = recording_apply(l, &chunk, &known);
         if (why)
             break;

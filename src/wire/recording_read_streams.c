@@ -328,6 +328,14 @@ static void take_back(struct rows *now, const struct rows *before, size_t first)
     }
 }
 
+/* As many rows as will come, if they are like these: columns that grow are copied. */
+static size_t rows_ahead(const struct loader *l, const struct row_chunk *chunk)
+{
+    enum { ROWS_AHEAD_MAX = 16 << 20 };
+    uint64_t rows = l->left_bytes / (cursor_left(chunk->c) / chunk->n);
+    return rows < ROWS_AHEAD_MAX ? (size_t)(rows + rows / 8) : ROWS_AHEAD_MAX;
+}
+
 /* Column by column and right to their place, which takes a third of the time. */
 static const char *recording_append_rows(struct loader *l, const struct row_chunk *chunk)
 {
@@ -336,6 +344,7 @@ static const char *recording_append_rows(struct loader *l, const struct row_chun
     if (row_columns(chunk, s) > cursor_left(chunk->c) / chunk->n) /* a cell takes a byte or more */
         return LOADER_CUT_SHORT;
     struct row_extras with = {.time = chunk->flags & ROWS_TIME};
+    profile_reserve_rows(l->p, chunk->stream, chunk->n + rows_ahead(l, chunk));
     size_t first = profile_make_rows(l->p, chunk->stream, chunk->n, with);
     const char *why = fill_ids(l, chunk, first);
     if (!why)

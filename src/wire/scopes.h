@@ -1,5 +1,6 @@
 /*
- * scopes.h - what agents tell of a program's scopes: records of the rings of task CHANNEL_SCOPES.
+ * scopes.h - what agents report about a program's scopes: records of the rings of task
+ * CHANNEL_SCOPES.
  *
  * A name under the name around it is a path, which has a number in its ring from 1 on. Numbers are
  * given by the thread that writes, before they are used; 0 is the root. See channel.h for the
@@ -55,7 +56,7 @@ enum {
     SCOPES_PARAM_UNBALANCED, /* ends of what this thread did not begin */
     SCOPES_PARAM_DEEP,       /* scopes nested too deeply */
     SCOPES_PARAM_NAMELESS,   /* scopes that share a name, because the thread had too many */
-    SCOPES_PARAM_LEAST,      /* functions that took fewer ticks are not told */
+    SCOPES_PARAM_LEAST,      /* functions that took fewer ticks are not reported */
     SCOPES_PARAM_REENTERED,  /* scopes of a signal handler that interrupted the agent */
 };
 
@@ -70,7 +71,7 @@ enum {
     SCOPES_OWN_DEPTH = 16, /* in `own`, from this bit on: how deep a scope of SCOPES_MORE is */
 };
 
-/* Rings of a channel for scopes, and how large: what a thread tells in a few milliseconds. */
+/* Rings of a channel for scopes, and how large: what a thread reports in a few milliseconds. */
 enum { SCOPES_RINGS = 4096, SCOPES_RING_BYTES = 4 << 20 };
 
 /*

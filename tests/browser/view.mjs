@@ -79,24 +79,43 @@ const cases = {
                 const first = await cells(page, 0);
                 assert.match(first[0], /^\d+\.\d% ±\d+\.\d$/);
                 assert.equal(await page.locator('main .bar i').count() > 4, true, 'whiskers');
+                assert.ok((await rows(page).first().locator('td.n').boundingBox()).width > 150, 'there is room for names');
                 for (const by of ['module', 'line', 'thread', 'function']) await then(page, () => page.getByLabel('Group by').selectOption(by));
                 await then(page, () => page.getByRole('button', {name: 'total', exact: true}).click());
                 assert.equal((await cells(page, 0))[7], 'main');
                 await tab(page, 'Flame graph');
+                // What can be done with a frame is all in sight, and so is the name.
+                await page.locator('main canvas').focus();
+                for (let i = 0; i < 4; i++) await page.keyboard.press('ArrowDown');
+                const right = await page.locator('.chosen > *').evaluateAll(all => Math.max(...all.map(e => e.getBoundingClientRect().right)));
+                assert.ok(right <= (options.width || 1280), `the last button ends at ${right}`);
+                assert.ok((await page.locator('.chosen code').boundingBox()).width > 20, 'the name is in sight');
+                assert.ok((await page.locator('.tabs').boundingBox()).height < 50, 'tabs and search stand in one row');
+                await shot(page, look + '-chosen');
+                await page.keyboard.press('Home');
                 for (const order of ['By name', 'By time', 'Left-heavy', 'Callers first', 'Root below']) {
                     await then(page, () => page.getByRole('button', {name: order}).click());
                     await shot(page, look + '-' + order.replace(' ', '-'));
+                    if (order !== 'By time') continue;
+                    // Each thread has rows of its own: below the five of the first (its name, four frames) is the second.
+                    const chart = await page.locator('main canvas').boundingBox();
+                    for (const [row, name] of [[1, 'worker-a'], [2, 'main'], [6, 'worker-b'], [7, 'main']]) {
+                        await page.mouse.move(chart.x + 15, chart.y + 20 * row + 10);
+                        await page.waitForSelector('.card');
+                        assert.ok((await page.locator('.card h3').innerText()).includes(name), `row ${row}: ${await page.locator('.card h3').innerText()}`);
+                    }
+                    await page.mouse.move(5, 5);
                 }
             });
     },
     async selection() {
         await withPage({}, async page => {
-            assert.equal(await selected(page), '2,000 samples · 4.00 s');
+            assert.equal(await selected(page), '2,000 samples · 4 s');
             await then(page, () => drag(page, 0.25, 0.5));
             const [range] = await crumbs(page);
             assert.match(range, /^time0\.[45]\d*\.\.(0\.99|1|1\.0)\d*$/);
             const part = await selected(page);
-            assert.match(part, /^(49\d|50\d) samples · (99\d\.\d+ ms|1\.0\d s)$/);
+            assert.match(part, /^(49\d|50\d) samples · (99\d ms|1(\.0\d)? s)$/);
             const address = page.url();
             assert.match(address, /#time=/);
             await tab(page, 'Functions');
@@ -116,11 +135,11 @@ const cases = {
             await then(page, () => page.locator('.crumb button').first().click());
             assert.equal((await crumbs(page)).length, 1);
             await then(page, () => page.getByRole('button', {name: 'All', exact: true}).click());
-            assert.equal(await selected(page), '2,000 samples · 4.00 s');
+            assert.equal(await selected(page), '2,000 samples · 4 s');
             // A thread by its lane, a search with its share, a second range to compare.
             const box = await page.locator('.time canvas').boundingBox();
             await then(page, () => page.mouse.click(box.x + 40, box.y + 35));
-            assert.equal(await selected(page), '1,000 samples · 2.00 s');
+            assert.equal(await selected(page), '1,000 samples · 2 s');
             await then(page, () => page.keyboard.press('r'));
             await page.keyboard.press('/');
             await then(page, () => page.keyboard.type('^read$', {delay: 1}));
@@ -153,6 +172,10 @@ const cases = {
             await page.keyboard.press('Escape');
             assert.equal(await page.locator('[role=dialog]').count(), 0);
             for (const key of ['2', '3', '4', '5', '6', '1']) await then(page, () => page.keyboard.press(key));
+            await then(page, () => page.keyboard.press(']'));
+            assert.equal(await page.getByRole('tab', {name: 'Functions'}).getAttribute('aria-selected'), 'true');
+            await then(page, () => page.keyboard.press('['));
+            assert.equal(await page.getByRole('tab', {name: 'Flame graph'}).getAttribute('aria-selected'), 'true');
             await page.keyboard.press('ArrowDown');
             await page.keyboard.press('ArrowDown');
             await page.waitForSelector('.chosen code');
@@ -302,6 +325,118 @@ const cases = {
             assert.match(await page.locator('main .note').first().innerText(), /'nosuch' is not in this page/);
         });
     },
+    // The hottest function whose code is here opens by itself; nothing leaves its place in a narrow window.
+    async sourcefirst() {
+        for (const width of [1280, 800, 400])
+            await withPage({width, hash: '#tab=source'}, async page => {
+                await page.waitForSelector('main .listing');
+                assert.match(await page.locator('main input[type=search]').inputValue(), /^(hash|mix|main)$/);
+                await shot(page, String(width));
+                const head = await page.locator('.head').boundingBox(), status = await page.locator('.status').boundingBox(), code = await page.getByRole('region', {name: 'Instructions'}).boundingBox();
+                if (width >= 800) assert.equal(head.y, 0, 'the head of the page is in sight');
+                assert.ok(code.y + code.height <= status.y + 1, 'the code ends above the status line');
+                const hot = await page.getByRole('region', {name: 'Source'}).locator('tr[data-heat]').first().boundingBox();
+                assert.ok(hot.y > head.y, 'the hottest line is in sight');
+            });
+    },
+    // As narrow as a telephone: each table still has room for its names, and the words around them.
+    async telephone() {
+        for (const [text, at] of [['Functions', 'main td.n'], ['Call tree', 'main td.n'], ['Callers', 'main td.n']])
+            await withPage({width: 400}, async page => {
+                await tab(page, text);
+                const boxes = await page.locator(at).evaluateAll(all => all.slice(0, 3).map(c => c.getBoundingClientRect().toJSON()));
+                for (const box of boxes) assert.ok(box.width > 80 && box.right <= 400, `${text}: ${JSON.stringify(box)}`);
+                await shot(page, text.replace(' ', '-'));
+            });
+    },
+    // What is searched for is marked in the tables, and unfolded in the call tree.
+    async found() {
+        await withPage({hash: '#tab=tree'}, async page => {
+            await page.getByLabel('Search functions').fill('^(write|read)$');
+            await page.waitForSelector('main tr.hit');
+            const hits = await page.locator('main tr.hit').evaluateAll(all => all.map(r => r.dataset.name));
+            assert.ok(hits.includes('write') && hits.includes('read'), hits.join());
+            assert.ok(await page.locator('main tr:not(.hit)').count() > 1);
+            await tab(page, 'Functions');
+            assert.deepEqual((await page.locator('main tr.hit').evaluateAll(all => all.map(r => r.dataset.name))).sort(), ['read', 'write']);
+            await page.getByLabel('Search functions').fill('');
+            await page.waitForSelector('main tbody:not(:has(tr.hit))');
+        });
+    },
+    // A chart by time counts as the timeline does, also of a range.
+    async clock() {
+        await withPage({hash: '#order=time&time=50%25..80%25'}, async page => {
+            const chart = await page.locator('main canvas').boundingBox();
+            await page.mouse.move(chart.x + 5, chart.y + 50);
+            await page.waitForSelector('.card');
+            const at = /time\n([\d.]+) (m?s) to/.exec(await page.locator('.card').innerText());
+            const ms = at[1] * (at[2] === 's' ? 1000 : 1);
+            assert.ok(ms > 990 && ms < 1100, `the first sample is at ${ms} ms`);
+        });
+    },
+    // Lanes get more room by mouse and by keyboard.
+    async grip() {
+        await withPage({height: 500}, async page => {
+            const high = async () => (await page.locator('.time').boundingBox()).height, first = await high();
+            const grip = await page.getByRole('separator').boundingBox();
+            await page.mouse.move(grip.x + 300, grip.y + 2);
+            await page.mouse.down();
+            await page.mouse.move(grip.x + 300, grip.y - 18);
+            await page.mouse.up();
+            const less = await high();
+            assert.ok(less < first, `${first} to ${less}`);
+            await page.getByRole('separator').focus();
+            await page.keyboard.press('ArrowDown');
+            assert.ok(await high() > less);
+        });
+    },
+    // Waits too many to be timed each: no moment of the band is what happened then, and the card says so.
+    async summed() {
+        await withPage({}, async page => {
+            assert.match(await page.locator('.legend.states').innerText(), /dotted: average over the thread/);
+            const box = await page.locator('.time canvas').boundingBox();
+            await page.mouse.move(box.x + 600, box.y + 40);
+            await page.waitForSelector('.card');
+            assert.match(await page.locator('.card').innerText(), /on average\s+over the life of the thread/);
+            await shot(page, 'band');
+        });
+    },
+    async verdict() {
+        await withPage({hash: '#tab=compare'}, async page => assert.ok((await page.locator('.verdict').innerText()).endsWith(args[0]), await page.locator('.verdict').innerText()));
+    },
+    // Colours follow the cost, which is what is proven: a share that grows while its cost falls has not grown.
+    async costs() {
+        await withPage({hash: '#tab=compare'}, async page => {
+            for (const [name, tone] of [['parse', 'down'], ['emit', 'down'], ['extra', 'up']]) {
+                const row = rows(page).filter({has: page.locator('td.n', {hasText: new RegExp(`^${name}$`)})});
+                assert.equal(await row.locator('td.' + tone).count(), 1, `${name}: ${await row.innerText()}`);
+                assert.equal(await row.locator(tone === 'up' ? 'td.down' : 'td.up').count(), 0, name);
+            }
+        });
+    },
+    // What a page without the arguments knows about them: ARG is differ, same or unknown.
+    async arguments() {
+        await withPage({hash: '#tab=compare'}, async page => {
+            for (const each of ['function', 'line']) {
+                if (each !== 'function') await then(page, () => page.getByLabel('Compare by').selectOption(each));
+                const said = await page.locator('main').innerText();
+                if (args[0] === 'same') assert.doesNotMatch(said, /Careful/);
+                else assert.match(said, {differ: /Careful: the arguments differ\. The sides may/, unknown: /Careful: the arguments are left out here, so whether they differ is not known\./}[args[0]]);
+            }
+        });
+    },
+    // Waits for locks and for signals are not one sum; a condition is not held.
+    async locks() {
+        await withPage({hash: '#tab=locks'}, async page => {
+            const said = await page.locator('main').innerText();
+            assert.match(said, /99 waits for 1 lock: [\d.]+ [mµ]?s in total/);
+            assert.match(said, /3 waits for 1 condition, semaphore or barrier: [\d.]+ [mµ]?s in total, all threads together\. That may be idleness\./);
+            assert.match(said, /held\s+[\d.]+ m?s[\s\S]*convoy_leave/);
+            assert.match(said, /convoy_start \(barrier\)[\s\S]*woke/);
+            assert.doesNotMatch(said, /\[\{|undefined|NaN/);
+            await shot(page, 'both');
+        });
+    },
     // The program is gone, its source came along.
     async packed() {
         await withPage({hash: '#tab=source&fn=hash'}, async page => {
@@ -323,6 +458,16 @@ const cases = {
             await then(page, () => page.getByLabel('Which file').selectOption('1'));
             await tab(page, 'Functions');
             assert.match(await page.locator('main').innerText(), /parse2/);
+        });
+        // As narrow as a telephone: nothing out of reach, nothing over something else.
+        await withPage({width: 400}, async page => {
+            await shot(page, 'narrow');
+            for (const text of ['Copy command', '?']) {
+                const box = await page.getByRole('button', {name: text, exact: true}).boundingBox();
+                assert.ok(box.x + box.width <= 400, text);
+            }
+            const legend = await page.locator('main .legend').boundingBox(), status = await page.locator('.status').boundingBox();
+            assert.ok(legend.y + legend.height <= status.y, 'the legend is not over the status line');
         });
     },
     // Names for a screen reader, paper, and what is copied.
@@ -367,6 +512,8 @@ const cases = {
                 const legend = await page.locator('.legend.states').innerText();
                 assert.match(legend, /running[\s\S]*runnable[\s\S]*blocked by/);
                 assert.match(legend, /page-faults/);
+                const low = await page.locator('.legend.states').boundingBox(), tabs = await page.locator('.tabs').boundingBox();
+                assert.ok(low.y + low.height <= tabs.y + 1, 'the legend is in sight, however many lanes there are');
                 const box = await page.locator('.time canvas').boundingBox(), seen = new Set();
                 for (let lane = 0; lane < 3; lane++)
                     for (let i = 0; i < 8; i++) {
@@ -428,6 +575,55 @@ const cases = {
             assert.ok((await page.title()) !== 'pwned');
         });
     },
+    // Everything that a program names, on every pane: nothing of it becomes an element.
+    async hostileprogram() {
+        await withPage({}, async page => {
+            const tabs = await page.getByRole('tab').allInnerTexts(), fields = new Set();
+            for (const text of tabs) {
+                await tab(page, text);
+                const said = await page.locator('#app').innerText();
+                for (const m of said.matchAll(/onerror=[^>]*> ?(scope|count|gauge|event|lock)?/g)) fields.add(m[1] || 'other');
+                assert.equal(await page.locator('#app img, #app script').count(), 0, text);
+                if (text === 'Scopes') {
+                    await then(page, () => rows(page).first().click());
+                    assert.match((await crumbs(page))[0], /onerror/);
+                    await then(page, () => page.keyboard.press('r'));
+                }
+            }
+            assert.ok(fields.has('scope') && fields.has('lock'), [...fields].join());
+            const box = await page.locator('.time canvas').boundingBox();
+            for (let y = 25; y < box.height - 5; y += 12)
+                for (const x of [60, 300, 600]) {
+                    await page.mouse.move(box.x + x, box.y + y);
+                    await page.waitForTimeout(15);
+                }
+            assert.equal(await page.locator('#app img, #app script').count(), 0);
+            await shot(page, 'all');
+            assert.doesNotMatch(await page.title(), /^pwned/);
+        });
+    },
+    // What does not follow the selection says so.
+    async follows() {
+        await withPage({hash: '#tab=heap&time=20%25..60%25'}, async page => {
+            assert.match(await page.locator('main').innerText(), /live\s+\S+ \w+ at the start of the range/);
+            assert.equal(await page.locator('.apart').count(), 0);
+            await page.keyboard.press('y');
+            assert.match(await page.locator('.toast').innerText(), /kelvin heap story\.kelvin --time 20%\.\.60%$/);
+            await tab(page, 'Locks');
+            assert.match(await page.locator('.apart').innerText(), /The selection does not apply to this pane/);
+            await page.keyboard.press('y');
+            assert.equal(await page.locator('.toast').count(), 1, 'one message at a time');
+            await tab(page, 'Heap');
+            const box = await page.locator('.time canvas').boundingBox();
+            await then(page, () => page.mouse.click(box.x + 40, box.y + 35));
+            assert.match(await page.locator('.apart').innerText(), /only the time range applies/);
+            await shot(page, 'heap');
+            await then(page, () => page.keyboard.press('r'));
+            assert.equal(await page.locator('.apart').count(), 0);
+            await tab(page, 'About');
+            assert.doesNotMatch(await page.locator('main').innerText(), /samples\s+not known/);
+        });
+    },
     async odd() {
         const file = args[0];
         await withPage({}, async page => {
@@ -458,6 +654,13 @@ const cases = {
             assert.match(await page.locator('main').innerText(), /clang|llvm/);
             await dropped(Buffer.from('no recording at all'), 'x.kelvin');
             await page.waitForSelector('.toast:has-text("x.kelvin: ")');
+            // 2 GB: said at once, before anything is read.
+            await page.locator('#app').evaluate(app => {
+                const data = new DataTransfer(), part = new Blob([new Uint8Array(8 << 20)]);
+                data.items.add(new File(Array(256).fill(part), 'huge.kelvin'));
+                app.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+            });
+            await page.waitForSelector('.toast:has-text("huge.kelvin has 2 GiB: a page holds recordings of up to 512 MiB")');
             await dropped(Buffer.from('main;parse 12\nmain;read 3\n'), 'x.folded');
             await page.waitForSelector(`.toast:has-text("'kelvin view FILE' opens other formats")`);
             await tab(page, 'Call tree');

@@ -49,6 +49,13 @@ json() { # PATH, as Python would write it after the document
     [ "$(json '["benchmarks"][0]["measures"]["switches_voluntary"]["median"] > 0')" = True ]
 }
 
+@test "user and system are not shown of runs too short for the kernel to tell" {
+    kelvin bench --runs 3 true
+    exits 0
+    [[ $output == *"is not known of runs with less than 40 ms"* ]] || fail "$output"
+    grep -Eq '^  true .* -  +-  ' <<<"$output" || fail "$output"
+}
+
 @test "peak memory is the command's own, not that of who started it" {
     [ -z "${KELVIN_SANITIZED:-}" ] || skip "a checked program is large itself"
     bench --runs 3 true --format json
@@ -278,6 +285,15 @@ END
     bench --runs 3 ./inner
     has "f: cost grows as n^1.00"
     has "n^1.00 ±0.00"
+    # what starts up and does next to nothing: no curve is named
+    program flat <<'END'
+case $1 in 100) n=1000 ;; 200) n=1100 ;; *) n=1020 ;; esac
+say "{\"name\":\"x\",\"ns\":$n}"
+END
+    bench --runs 3 --list n=100,200,400 './flat {n}'
+    has "./flat {n}: x: no growth is shown over these sizes: n^0.01 ±"
+    has " includes a constant cost."
+    [[ $output != *"best fit"* ]] || fail "$output"
     # medians on a line, and runs that scatter by a third: the exponent is not that sure
     program scattered <<'END'
 echo >>count-$1
@@ -378,6 +394,7 @@ END
 }
 
 @test "slower with the same number of instructions is called that" {
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "the same in the plain build"
     command -v valgrind >/dev/null || "$KELVIN" bench -q --count instructions --runs 1 true || skip "nothing counts instructions here"
     cat >walk.c <<'END'
 #include <stdlib.h>
@@ -548,6 +565,15 @@ END
     cc -o z z.c
     bench --count allocations --runs 2 --warmup 0 ./z
     [[ $output == *"'./z' takes 0 allocations, the median of 2 runs."* ]] || fail "$output"
+}
+
+@test "more allocations are more, not slower, and their range has no probability" {
+    printf '#include <stdlib.h>\nint main(int n, char **v) { for (; n > 0; n--) free(malloc((size_t)n)); return !v; }\n' >some.c
+    cc -fno-builtin -o some some.c
+    bench --count allocations --runs 2 --warmup 0 ./some './some 2 3'
+    grep -Eq ' more +-$' <<<"$output" || fail "$output"
+    [[ $output != *slower* && $output != *100%* ]] || fail "$output"
+    has "from the smallest to the largest change between two"
 }
 
 @test "where allocations cannot be counted, bench says so" {

@@ -2,9 +2,9 @@
 # The doctor: what this host allows, tried for real, as root, without rights, and under seccomp.
 load ../lib/helpers
 
-# The folder of test programs beside the kelvin under test.
+# The folder of test programs, which are the same for all builds of kelvin.
 targets() {
-    echo "$(dirname "$KELVIN")/tests/target"
+    (cd "$ROOT" && echo "$(realpath "${B:-build}")/tests/target")
 }
 
 without_perf() { # [OPTION] COMMAND...

@@ -90,6 +90,13 @@ assert change["certainty"] == "likely" and change["run"] == 4, change' "$output"
     complains "no such runs" "'nobody'"
 }
 
+@test "a workload that the history does not have is named, with those that it has" {
+    fill 3 99
+    kelvin history small smal
+    exits 1
+    complains "no workload 'smal' in the history" "small"
+}
+
 @test "JSON and CSV hold every run and the change" {
     fill 30 20
     kelvin history --format json

@@ -150,3 +150,25 @@ PY
     exits 5
     complains "a program or library, not a profile: 'kelvin record' makes one"
 }
+
+@test "no command replaces what it reads" {
+    echo 'main;work 5' >x.folded
+    ln -s x.folded link && ln x.folded second
+    for how in "fold" "flame" "convert" "report" "heap" "view" "simd"; do
+        for out in x.folded ./x.folded link second; do
+            kelvin $how x.folded -o $out
+            [ "$status" = 1 ] || fail "kelvin $how -o $out: exit code $status"
+            [[ $stderr == *"which is the input"* ]] || fail "kelvin $how -o $out: $stderr"
+        done
+    done
+    [ "$(cat x.folded)" = 'main;work 5' ]
+}
+
+@test "record does not replace a file that is no recording" {
+    echo important >notes.txt
+    kelvin record --engine none -o notes.txt -- true
+    [ "$status" != 0 ]
+    [[ $stderr == *"'notes.txt' exists and is not a recording"* ]]
+    [ "$(cat notes.txt)" = important ]
+    [ ! -e notes.txt.old ] && [ ! -e notes.txt.part ]
+}

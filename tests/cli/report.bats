@@ -70,8 +70,8 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     kelvin report app.folded --callers malloc
     exits 0
     has "Self 0.0%. Total 25.0%."
-    has "100.0%   25.0%  parse"
-    has "100.0%   25.0%  _int_malloc"
+    has "100.0%     25.0%  parse"
+    has "100.0%     25.0%  _int_malloc"
     has_not "Hot paths"
 }
 
@@ -215,4 +215,32 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
         kelvin report app.folded --format $f -o two
         cmp one two || fail "$f differs"
     done
+}
+
+# make_counted EVENT...: 20 samples of each event in 'hot', 100 each of cycles and as many as said of the others.
+make_counted() {
+    for event; do
+        for i in {1..20}; do
+            printf 'app 7 1.%06d: %d %s: \n\t    1000 hot+0x0 (/bin/app)\n\n' "$i" "${event#*=}" "${event%=*}"
+        done
+    done >counted.txt
+}
+
+@test "counters of the CPU are rates by function, and a hybrid CPU's kinds of cores are apart" {
+    make_counted cycles=100 instructions=250 branch-misses=5
+    kelvin report counted.txt --width 120
+    exits 0
+    has "Counters of the CPU"
+    grep -Eq '^ +2\.50 ±[0-9.]+ +20\.0 ±[0-9.]+ +hot$' <<<"$output" || fail "$output"
+    make_counted cpu_core/cycles/P=100 cpu_atom/cycles/P=100 cpu_core/instructions/P=400 cpu_atom/instructions/P=100
+    kelvin report counted.txt --width 120
+    exits 0
+    has "Counters of the CPU: cpu_core"
+    has "Counters of the CPU: cpu_atom"
+    [ "$(grep -E '^ +[0-9.]+ ±[0-9.]+ +hot$' <<<"$output" | awk '{ print $1 }' | paste -sd ' ')" = "4.00 1.00" ] || fail "$output"
+    kelvin report counted.txt --format json
+    [ "$(jq -c '.counters | [.ipc.value, (.cores[] | [.core, .functions[0].ipc.value])]' <<<"$output")" = \
+        '[2.5,["cpu_core",4],["cpu_atom",1]]' ] || fail "$output"
+    kelvin report counted.txt --where core=cpu_atom --format json
+    [ "$(jq .samples <<<"$output")" = 20 ] || fail "$output"
 }

@@ -2,6 +2,11 @@
 # shellcheck disable=SC2154  # run sets output, status
 load ../lib/helpers
 
+setup() {
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "runs scripts only: the same with every build"
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
 # A unit test program that prints what is on standard input, and exits with CODE.
 program() { # NAME [CODE]
     mkdir -p build/tests/unit
@@ -60,6 +65,26 @@ ends_with() { # COUNTS
     run_tests
     exits 1
     ends_with "1 passed, 1 failed, 0 skipped"
+}
+
+@test "a unit test that fails once and then passes has passed, and is named; a crash has no second chance" {
+    mkdir -p build/tests/unit
+    cat >build/tests/unit/test_shaky <<'PROGRAM'
+#!/bin/sh
+[ ! -e "$0.ran" ] || { printf '1..1\nok 1 - shaky\n'; exit 0; }
+touch "$0.ran"
+printf '1..1\nnot ok 1 - shaky\n# a.c:7: error: too slow\n'
+exit "${CODE:-1}"
+PROGRAM
+    chmod +x build/tests/unit/test_shaky
+    run_tests
+    exits 0
+    ends_with "1 passed, 0 failed, 0 skipped"
+    [[ $output == *"passed the second time: "*"test_shaky"*"a.c:7: error: too slow"* ]] || fail "$output"
+    rm build/tests/unit/test_shaky.ran
+    CODE=99 run_tests
+    exits 1
+    ends_with "0 passed, 1 failed, 0 skipped"
 }
 
 @test "nothing at all is no success" {
@@ -149,29 +174,37 @@ BATS
     [[ $output == *"passed by itself, not beside the others: needs quiet"* ]] || fail "$output"
 }
 
-@test "the rest: what was skipped runs once more, and the counts are those of both runs" {
-    mkdir -p tests/live tests/cli build/sanitize
+@test "the rest: what was skipped runs once more, and what was left out; the counts are those of both runs" {
+    local suite
+    mkdir -p tests/live tests/cli build/sanitize tools
+    cp "$ROOT/tools/run-tests.sh" tools/
+    for suite in golden fuzz; do # others' scripts, with one test each
+        printf '#!/bin/sh\necho 1..1\necho "ok 1 %s"\n' $suite >tools/$suite.sh
+        chmod +x tools/$suite.sh
+    done
     sed 's/^TEST/@test/' >tests/live/a.bats <<'BATS'
 TEST "steady" { echo ran >>"$RAN"; }
 TEST "needs (a.b)" { [ -e "$TOOL" ] || skip "no tool"; }
 TEST "needs more" { skip "never there"; }
 BATS
-    export RAN=$PWD/ran TOOL=$PWD/tool TESTS=$PWD/tests B=$PWD/build
-    echo 'not a test' >tests/cli/none
-    run "$ROOT/tools/run-tests.sh" rest
+    sed 's/^TEST/@test/' >tests/cli/a.bats <<'BATS'
+TEST "both builds" { echo "${KELVIN_SANITIZED:-0}" >>"$RAN.cli"; }
+BATS
+    export RAN=$PWD/ran TOOL=$PWD/tool B=build
+    run tools/run-tests.sh rest touch built
     exits 1
     [[ $output == *"nothing ran before"* ]] || fail "$output"
-    run "$ROOT/tools/run-tests.sh" live
+    run tools/run-tests.sh cli live
     exits 0
-    ends_with "1 passed, 0 failed, 2 skipped"
+    ends_with "2 passed, 0 failed, 2 skipped"
+    echo '1..0' >build/test-logs/unit.tap
     touch tool
-    for suite in unit cli cli-sanitized; do
-        echo '1..0' >"build/test-logs/$suite.tap"
-    done
-    run "$ROOT/tools/run-tests.sh" rest
+    run tools/run-tests.sh rest touch built
     exits 0
-    ends_with "2 passed, 0 failed, 1 skipped"
+    ends_with "6 passed, 0 failed, 1 skipped" # steady, needs (a.b), both builds twice, golden, fuzz
     [ "$(cat ran)" = ran ] || fail "ran again: $(cat ran)"
+    [ "$(sort ran.cli | paste -sd' ')" = "0 1" ] || fail "$(cat ran.cli)"
+    [ -e built ] || fail "the command did not run"
 }
 
 @test "CI runs in the clone where no bare root can be made, and says so" {

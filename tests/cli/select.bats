@@ -86,6 +86,26 @@ worker;main;write 4000000'
     complains "0..2 s"
 }
 
+# 1: a name that this profile lacks. 5: a kind of data that was not recorded.
+@test "the exit code tells a wrong name from data that was never recorded" {
+    make_profile
+    local options
+    for options in "report --callers nosuch" "fold --value nosuch" "report --by nosuch" "fold --thread nosuch"; do
+        # shellcheck disable=SC2086
+        kelvin $options in.txt
+        [ "$status" = 1 ] || fail "$options: $status, $stderr"
+    done
+    for options in heap locks scopes "report --waits" "report --value wall" "report --scope layer" "report --by scope"; do
+        # shellcheck disable=SC2086
+        kelvin $options in.txt
+        [ "$status" = 5 ] || fail "$options: $status, $stderr"
+    done
+    echo 'main;a 10' >in.folded
+    kelvin report in.folded --time 0..1
+    exits 5
+    complains "no times"
+}
+
 @test "report, flame and check say what was selected" {
     make_profile
     kelvin report in.txt --event cpu-clock --thread app --hide read --width 300
@@ -133,7 +153,7 @@ worker;main;write 4000000'
     "$KELVIN" info in.txt --json >info.json
     grep -q '"streams":\[{"event":"cpu-clock","kind":"software clock"' info.json
     kelvin report in.txt
-    [[ $stderr == *"2 events in the input; showing 'cpu-clock' only"* ]] || fail "$stderr"
+    [[ $stderr == *"showing the event 'cpu-clock' of several"* ]] || fail "$stderr"
 }
 
 @test "labels of a pprof file select, and go out again" {

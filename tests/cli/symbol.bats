@@ -78,6 +78,38 @@ console.log(t);
 SOURCE
 }
 
+# Assemblers give no sizes: where a label ends is known by the next one, which strip may have removed.
+@test "a label without a size names no code behind it once the file is stripped" {
+    [ "$(uname -m)" = x86_64 ] || skip "assembly of x86-64"
+    cat >part.s <<'ASM'
+    .text
+    .globl label
+label:
+    ret
+    .balign 16
+hidden:
+    mov $300000000, %ecx
+1:  dec %ecx
+    jnz 1b
+    ret
+    .globl work
+    .type work, @function
+work:
+    call hidden
+    ret
+    .size work, . - work
+    .section .note.GNU-stack, "", @progbits
+ASM
+    echo 'void work(void); int main(void) { work(); return 0; }' >main.c
+    gcc -shared -o libpart.so part.s
+    gcc -o calls main.c -L. -lpart -Wl,-rpath,"$PWD"
+    record ./calls
+    [ "$(share hidden)" -ge 90 ] || fail "$("$KELVIN" fold app.kelvin)"
+    strip libpart.so
+    record ./calls
+    [ "$(share label)" -eq 0 ] && [ "$(share '[libpart.so')" -ge 90 ] || fail "$("$KELVIN" fold app.kelvin)"
+}
+
 @test "a perf map names JavaScript functions" {
     command -v node >/dev/null || skip "no node"
     write_script

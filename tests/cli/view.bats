@@ -57,6 +57,58 @@ END
     cp hostile.json "<img src=x onerror=document.title='pwned'>.json"
 }
 
+# The same in what a program names itself: threads, scopes, counters, events, locks, its file, its source.
+hostile_program() {
+    local bad="<img src=x onerror=document.title='pwned'>"
+    cat >bad.c <<'END'
+#include <kelvin.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define BAD "</script><img src=x onerror=document.title='pwned'>"
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile unsigned long sink;
+#line 1 "<img src=x onerror=document.title='pwned'>.c"
+__attribute__((noinline)) static void spin(int n) { for (int i = 0; i < n * 1000; i++) sink += (unsigned long)i; }
+static void *work(void *a)
+{
+    kelvin_thread_name("<img src=x onerror=alert(1)>");
+    for (int i = 0; i < 40; i++) {
+        KELVIN_SCOPE(BAD " scope", BAD " key", BAD " value");
+        KELVIN_COUNT(BAD " count", 1);
+        KELVIN_GAUGE(BAD " gauge", i);
+        KELVIN_EVENT(BAD " event");
+        pthread_mutex_lock(&m);
+        spin(2000);
+        free(memset(malloc(100000), 1, 100000));
+        pthread_mutex_unlock(&m);
+        usleep(100);
+    }
+    return a;
+}
+int main(void)
+{
+    pthread_t t[2];
+    kelvin_lock_name(&m, BAD " lock");
+    for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, work, 0);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+}
+END
+    gcc -O1 -g -pthread -I"$ROOT/include" bad.c -o "$bad"
+    "$KELVIN" record -q --waits --locks --heap -o bad.kelvin -- "./$bad" "$bad" || skip "cannot record waits here"
+}
+
+@test "view in a browser: names made of markup in threads, scopes, counters, locks and files do nothing" {
+    need_page
+    hostile_program
+    kelvin view bad.kelvin --arguments -o page.html
+    exits 0
+    in_page hostileprogram "file://$PWD/page.html"
+    kelvin view bad.kelvin bad.kelvin -o page.html
+    in_page hostileprogram "file://$PWD/page.html"
+}
+
 @test "view: what is missing or too much is said" {
     need_page
     kelvin view
@@ -253,6 +305,31 @@ END
     in_page packed "file://$PWD/page.html"
 }
 
+@test "view: source of another project, whose library the program loads, is neither packed nor shown" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    mkdir -p other/.git user/.git
+    echo 'double secret(int n) { double x = 0; for (int i = 1; i < n; i++) x += 1.0 / i; return x; } /* SECRET */' >other/secret.c
+    gcc -O1 -g -shared -fPIC -o other/libsecret.so "$PWD/other/secret.c"
+    echo 'double secret(int); int main(void) { return secret(200000000) < 0; } /* MINE */' >user/u.c
+    cd user
+    gcc -O1 -g -o u "$PWD/u.c" -L../other -lsecret -Wl,-rpath,"$PWD/../other"
+    "$KELVIN" record -q --pack-source -o packed.kelvin -- ./u || skip "cannot record here"
+    kelvin view packed.kelvin -o packed.html
+    exits 0
+    kelvin record -q -o plain.kelvin -- ./u
+    kelvin view plain.kelvin -o plain.html
+    local file
+    for file in packed plain; do
+        node "$ROOT/tests/browser/core.mjs" $file.html '{"ask":"code","function":"secret"}' >code.json
+        run ! grep SECRET code.json
+        # The library's own folder may be asked for.
+        kelvin view $file.kelvin --source ../other -o asked.html
+        node "$ROOT/tests/browser/core.mjs" asked.html '{"ask":"code","function":"secret"}' >code.json
+        grep -q SECRET code.json
+    done
+}
+
 @test "view in a browser: transforms, undo and redo, and what they are as a command" {
     need_page
     timed
@@ -268,6 +345,34 @@ END
     in_page source "file://$PWD/page.html"
     serve hot.kelvin
     in_page source "$ADDRESS"
+    in_page sourcefirst "file://$PWD/page.html"
+}
+
+@test "view in a browser: names have room on a telephone, searches are marked, a chart counts as the timeline does" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page telephone "file://$PWD/page.html"
+    in_page found "file://$PWD/page.html"
+    in_page clock "file://$PWD/page.html"
+    in_page grip "file://$PWD/page.html"
+}
+
+@test "view in a browser: states that are sums over a thread's life are not shown as moments" {
+    need_page
+    "$KELVIN" record -q --waits -o many.kelvin -- "$ROOT/build/tests/target/waits" pipe 60000 0 >/dev/null || skip "cannot record waits here"
+    "$KELVIN" info many.kelvin | grep -q 'waits_stacks *yes' || skip "stacks of waits are not to be had here"
+    kelvin view many.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"lanes","bins":10}' | jq -e '[.states[].summed] | any'
+    in_page summed "file://$PWD/page.html"
+}
+
+@test "view in a browser: waits for locks and for signals are told apart" {
+    need_page
+    "$KELVIN" record -q --locks -o convoy.kelvin -- "$ROOT/build/tests/target/locks" convoy >/dev/null || skip "cannot record here"
+    "$KELVIN" locks convoy.kelvin | grep -q '99 waits for 1 lock' || skip "the machine was too busy for a convoy"
+    kelvin view convoy.kelvin -o page.html
+    in_page locks "file://$PWD/page.html"
 }
 
 @test "view: heap, locks, scopes and comparisons are those of the commands" {
@@ -285,7 +390,7 @@ END
     "$KELVIN" scopes scopes.kelvin --format json | jq -S .tree >terminal.json
     node "$ROOT/tests/browser/same.mjs" page.json terminal.json
     "$KELVIN" view scopes.kelvin scopes.kelvin -o page.html
-    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare"}' | jq -S '.diff|del(.before,.after)' >page.json
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","same_arguments":true}' | jq -S '.diff|del(.before,.after)' >page.json
     "$KELVIN" diff scopes.kelvin scopes.kelvin --format json | jq -S 'del(.before,.after)' >terminal.json
     node "$ROOT/tests/browser/same.mjs" page.json terminal.json
     "$KELVIN" record -q -o scopes2.kelvin -- "$target/scopes" 300 3 >/dev/null
@@ -371,8 +476,50 @@ END
 }
 
 in_page() { # CASE ADDRESS ARG...
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "what the page does in a browser is the same with every build"
     need_browser
     node "$ROOT/tests/browser/view.mjs" "$@"
+}
+
+@test "view in a browser: heap follows the range, locks say that they do not" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    hostile_program
+    "$KELVIN" record -q --locks --heap -o story.kelvin -- "./<img src=x onerror=document.title='pwned'>" || skip "cannot record here"
+    kelvin view story.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"heap","time":"20%..60%"}' | jq -S '.heap|del(.source,.places)' >page.json
+    "$KELVIN" heap story.kelvin --time 20%..60% --format json | jq -S 'del(.source,.places)' >terminal.json
+    grep -q live_at_range_end terminal.json
+    node "$ROOT/tests/browser/same.mjs" page.json terminal.json
+    in_page follows "file://$PWD/page.html"
+}
+
+@test "view: a page without the arguments does not call them the same" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    local n
+    for n in 1 2; do
+        "$KELVIN" record -q -o "$n.kelvin" -- "$ROOT/build/tests/target/scopes" "${n}00" 3 >/dev/null || skip "cannot record here"
+    done
+    kelvin view 1.kelvin 2.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare"}' >page.json
+    run ! grep "same arguments" page.json
+    # Of as many arguments each: the page was told whether they differ, not what they are.
+    jq -e '.arguments_hidden and (.diff.arguments | not)' page.json
+    in_page arguments "file://$PWD/page.html" differ
+    kelvin view 1.kelvin 1.kelvin -o page.html
+    in_page arguments "file://$PWD/page.html" same
+    # Two runs of one command: the page is as careful with them as the terminal.
+    "$KELVIN" record -q -o again.kelvin -- "$ROOT/build/tests/target/scopes" 100 3 >/dev/null
+    kelvin view 1.kelvin again.kelvin -o page.html
+    node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"compare","same_arguments":true}' | jq -r .diff.why >page.txt
+    "$KELVIN" diff 1.kelvin again.kelvin --format json | jq -r .why >terminal.txt
+    diff page.txt terminal.txt
+    in_page verdict "file://$PWD/page.html" "$(cat terminal.txt)"
+    # In a recording that hides them itself, nobody knows.
+    "$KELVIN" record -q --hide-arguments -o hidden.kelvin -- "$ROOT/build/tests/target/scopes" 100 3 >/dev/null
+    kelvin view hidden.kelvin hidden.kelvin -o page.html
+    in_page arguments "file://$PWD/page.html" unknown
 }
 
 @test "view in a browser: every pane, light and dark, wide and narrow" {
@@ -416,6 +563,25 @@ in_page() { # CASE ADDRESS ARG...
     sed 's/"parse"/"parse2"/' timed.json >other.json
     kelvin view timed.json other.json -o page.html
     in_page compare "file://$PWD/page.html"
+}
+
+@test "view in a browser: the colours of a comparison follow the cost, not the share" {
+    need_page
+    # Of 4,000 samples before and 400 after: parse 3,600 to 100, emit 400 to 200 (10 to 50 %), extra 0 to 100.
+    local side
+    for side in before after; do
+        python3 - $side >$side.json <<'END'
+import json, sys
+counts = {"before": {"parse": 3600, "emit": 400}, "after": {"parse": 100, "emit": 200, "extra": 100}}[sys.argv[1]]
+names = ["main", "parse", "emit", "extra"]
+samples = [[0, names.index(n)] for i in range(max(counts.values())) for n in counts if i < counts[n]]
+print(json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": n} for n in names]}, "name": "app",
+                  "profiles": [{"type": "sampled", "name": "app", "unit": "nanoseconds", "startValue": 0, "endValue": len(samples) * 1000000,
+                                "samples": samples, "weights": [1000000] * len(samples)}]}))
+END
+    done
+    kelvin view before.json after.json -o page.html
+    in_page costs "file://$PWD/page.html"
 }
 
 @test "view in a browser: names made of markup do nothing" {

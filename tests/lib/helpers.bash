@@ -17,6 +17,11 @@ kelvin() {
     run --separate-stderr "$KELVIN" "$@"
 }
 
+# Root of a user namespace has no rights over the kernel.
+is_real_root() {
+    [ "$(id -u)" = 0 ] && [ "$(awk '{ print $3 }' /proc/self/uid_map)" = 4294967295 ]
+}
+
 # Where `kelvin record OPTION...` does not work the test is skipped, with what it says.
 need_record() { # OPTION... [-- COMMAND]
     local why

@@ -66,12 +66,12 @@ print(json.loads(text)["quality"]["samples"] if text else 0)'
     [ "$(cat victim)" = precious ]
     rm x.kelvin.part
     mkfifo x.kelvin.part
-    run --separate-stderr timeout 60 "$KELVIN" record -o x.kelvin -- "$TARGET/split" 0.1
+    run --separate-stderr timeout "$(patience 60)" "$KELVIN" record -o x.kelvin -- "$TARGET/split" 0.1
     exits 125
     complains "x.kelvin.part" "not a regular file"
     rm x.kelvin.part
     mkfifo x.kelvin
-    run --separate-stderr timeout 60 "$KELVIN" record -o x.kelvin -- "$TARGET/split" 0.1
+    run --separate-stderr timeout "$(patience 60)" "$KELVIN" record -o x.kelvin -- "$TARGET/split" 0.1
     exits 125
     complains "not a regular file"
 }

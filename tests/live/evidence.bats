@@ -92,6 +92,37 @@ R
     [[ $stderr == *"whole.rules:2:6: there is no benchmark 'dto'"* ]]
 }
 
+@test "memory that grew since the baseline fails a rule that names both figures; the same program does not" {
+    cat >kernels.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifndef MIB
+#define MIB 32
+#endif
+int main(void)
+{
+    char *volatile all = malloc((size_t)MIB << 20);
+    memset(all, 7, (size_t)MIB << 20);
+    return printf("score: %d\n", 40 + (all[MIB] > 7)) < 0;
+}
+C
+    sed -i 's/^command = cc .*/command = cc -O1 $CFLAGS kernels.c -o kernels/' kelvin.conf
+    sed -i 's/^collect = bench$/collect = bench\ndecide-time = 0/' kelvin.conf
+    printf 'diff memory <= +5%%\n' >whole.rules
+    kelvin run whole --save main
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    kelvin run whole --against main --set check.gates=instructions --set metric.score.gate=no
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    [[ $stderr == *"whole: rules: 1 passed"* ]] || fail "$stderr"
+    kelvin run whole --against main --set check.gates=instructions --set metric.score.gate=no --set build.env=CFLAGS=-DMIB=40
+    [ "$status" = 3 ] || fail "$status" "$stderr"
+    [[ $stderr == *"rule failed: diff memory <= +5% (from 3"*" MiB to 4"*" MiB, medians of 7 and 7 runs: "* ]] || fail "$stderr"
+    kelvin run whole --against main --set check.gates=instructions --set metric.score.gate=no --set workload.whole.collect=cpu --set workload.whole.min-samples=1
+    [ "$status" = 1 ] || fail "$status" "$stderr"
+    [[ $stderr == *"no whole runs of the command were measured"* ]] || fail "$stderr"
+}
+
 @test "simulated misses are held against numbers and the baseline, and one function is named" {
     command -v valgrind >/dev/null || skip "valgrind is not installed"
     cat >whole.rules <<'R'
@@ -152,7 +183,7 @@ CONF
     [[ $output == *"app: speed"* ]]
     [[ $output != *"app: CPU time"* ]]
     kelvin history --metric nosuch
-    [ "$status" = 5 ]
+    [ "$status" = 1 ]
 }
 
 @test "counters of a recording are one group, and how much of the time they counted is told" {
@@ -164,14 +195,47 @@ CONF
     [ "$running" -ge 95 ] && [ "$running" -le 105 ] || fail "$running% of the time"
 }
 
-@test "runs that follow one another within a second are all in the archive" {
+@test "runs that follow one another within a second are all in the archive, in their order" {
     printf '#include <stdio.h>\nint main(void) { volatile long n = 0; for (long i = 0; i < 30000000; i++) n += i; return 0; }\n' >app.c
     cc -O2 -g -o app app.c
     printf '[workload app]\ncommand = ./app\ncollect = cpu\nmin-samples = 1\n' >kelvin.conf
     git init -q . && git add . && git -c user.name=t -c user.email=t@t commit -q -m one
-    for _ in 1 2 3 4; do
+    for i in 1 2 3 4; do
+        git -c user.name=t -c user.email=t@t commit -q --allow-empty -m "$i"
         kelvin run -q
         [ "$status" = 0 ] || fail "$status" "$stderr"
+        [ "$(find .kelvin/archive -name app.kelvin | sort | tail -1 | grep -c "$(git rev-parse HEAD | cut -c1-12)")" = 1 ] ||
+            fail "not the last: $(find .kelvin/archive)"
     done
     [ "$(find .kelvin/archive -name app.kelvin | wc -l)" = 4 ] || fail "$(find .kelvin/archive)"
+}
+
+@test "of several workloads in the archive one is to be named, whatever its name is" {
+    printf '#include <stdio.h>\nint main(void) { volatile long n = 0; for (long i = 0; i < 30000000; i++) n += i; return 0; }\n' >app.c
+    cc -O2 -g -o app app.c
+    printf '[workload v1.2]\ncommand = ./app\nmin-samples = 1\npool-time = 0\nrecordings = 2\n' >kelvin.conf
+    git init -q . && git add . && git -c user.name=t -c user.email=t@t commit -q -m one
+    kelvin run -q
+    [ "$status" = 0 ] || fail "$status" "$stderr"
+    kelvin history --flame -o steps.html
+    [[ $status = 0 && $stderr == *"steps.html has 1 run to step through"* ]] || fail "$status" "$stderr"
+    printf '[workload b]\ncommand = ./app\nmin-samples = 1\npool-time = 0\n' >>kelvin.conf
+    kelvin run -q b
+    kelvin run -q
+    kelvin report @last
+    [[ $status = 1 && $stderr == *"'@last' has 2 recordings; name one: @last:b, @last:v1.2"* ]] || fail "$status" "$stderr"
+    kelvin report @last:v1.2
+    [ "$status" = 0 ] || fail "$stderr"
+    kelvin history --flame -o steps.html
+    [[ $status = 1 && $stderr == *"archived runs have recordings of 2 workloads; name one: b, v1.2"* ]] || fail "$status" "$stderr"
+    kelvin history v1.2 --flame -o steps.html
+    [[ $status = 0 && $stderr == *"steps.html has 2 runs to step through"* ]] || fail "$status" "$stderr"
+    kelvin history nosuch --flame -o steps.html
+    [[ $status = 1 && $stderr == *"no archived run has a recording of 'nosuch'; there are: b, v1.2"* ]] || fail "$status" "$stderr"
+}
+
+@test "without a PMU, record says which event it lacks and where counts can be had" {
+    kelvin record -q -o none.kelvin -e cycles,instructions -- true
+    [ "$status" != 0 ] || skip "this machine has a PMU"
+    [[ $stderr == *"no event 'cycles'"*"kelvin bench --count instructions,cache-misses COMMAND"* ]] || fail "$stderr"
 }

@@ -10,7 +10,7 @@ setup_file() {
 }
 
 setup() {
-    [ "$(id -u)" = 0 ] || skip "probes of a running process need root"
+    is_real_root || skip "probes of a running process need root"
     [ -r /sys/bus/event_source/devices/uprobe/type ] || skip "this kernel has no uprobes"
     cd "$BATS_TEST_TMPDIR" || return
     mkfifo go
@@ -107,6 +107,27 @@ agrees() {
     [[ $output == *'"attached": true'* || $output == *'"attached":true'* ]] || fail "${output:0:300}"
 }
 
+@test "attach: what a program holds at the end is held, though it is freed while probes are taken away" {
+    cat >ring.c <<'C'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *block[4];
+int main(void)
+{
+    for (unsigned i = 0; i < 3000; i++, usleep(20000)) {
+        free(block[i % 4]);
+        block[i % 4] = malloc(4000000);
+        memset(block[i % 4], 1, 4000000);
+    }
+}
+C
+    gcc -O1 -o ring ring.c
+    start ./ring
+    "$KELVIN" record -q --engine none --heap=sampled -p "$pid" -d 1 -o r.kelvin
+    [ "$(sum leaked)" -ge 12000000 ] || fail "held: $(sum leaked)"
+}
+
 @test "attach: a static program has an allocator as well" {
     cc -O1 -g -fno-builtin -static -pthread -o heap_static "${BATS_TEST_DIRNAME}/../target/heap.c" || skip "no static libc"
     start ./heap_static plain 150 wait
@@ -137,6 +158,13 @@ agrees() {
     grep 'the probes were removed after' recorded || fail "$(cat recorded)"
     kelvin heap r.kelvin
     [[ $output == *"followed for the first"* ]] || fail "$output"
+}
+
+@test "attach: a process that allocates nothing was not stopped" {
+    start "$TARGET/heap" plain 10 wait
+    kelvin record --heap=sampled -p "$pid" -d 0.5 -o idle.kelvin
+    exits 0
+    [[ $stderr == *"no probe was hit in "*" s: the process called neither malloc nor free"* && $stderr != *" 0 times"* ]] || fail "$stderr"
 }
 
 @test "attach: what cannot be done is said" {

@@ -35,6 +35,14 @@ took_ms() { # OPTION...
     echo $(((end - start) / 1000000))
 }
 
+# What a killed kelvin had started gets a moment to end, and holds the mark's lock as long.
+wait_for_locks() { # FILE...
+    local file
+    for file in "$@"; do
+        [ ! -e "$file" ] || flock -w "$(patience 20)" "$file" true || fail "$file is still locked"
+    done
+}
+
 opens() { # FILE...
     local file
     for file in "$@"; do
@@ -56,9 +64,10 @@ opens() { # FILE...
         [[ $output == *suite:main* ]] || fail "$output"
     done
     # Time passes, and the next run removes what killed ones left.
+    wait_for_locks .*.new-*/.kelvin-published .kelvin/*/.*.new-*/.kelvin-published
     find . -name '.*.new-*' -empty -exec touch -d '1 hour ago' {} +
     "$KELVIN" run -q --save main
-    [ -z "$(find . -name '.*.new-*')" ] || fail "$(find . -name '.*.new-*')"
+    [ -z "$(find . -name '.*.new-*')" ] || fail "$(find . -path '*/.*.new-*' -ls)"
     kelvin history
     exits 0
 }

@@ -106,6 +106,44 @@ share_of() { # NAME
     [[ $output == "sleep;"* ]] || fail "$output"
 }
 
+@test "a process that has ended and was not waited for is nobody who waits" {
+    need_rights
+    cat >zombie.c <<'E'
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    int pid = fork();
+    if (!pid)
+        return 0;
+    printf("%d\n", pid);
+    fflush(stdout);
+    sleep(100);
+}
+E
+    cc zombie.c -o zombie
+    ./zombie >pid &
+    parent=$!
+    wait_until 10 test -s pid
+    wait_until 10 grep -q '^State:.Z' "/proc/$(cat pid)/status"
+    kelvin record -a --waits -d 1 -q -o r.kelvin
+    kill $parent
+    exits 0
+    [ "$("$KELVIN" report --waits --format json --top 10000 r.kelvin | jq "[.threads[] | select(.tid == $(cat pid))] | length")" = 0 ]
+}
+
+@test "a process that has ended waits no more, and has its last name" {
+    is_real_root || skip "needs root"
+    (for _ in 1 2 3 4 5; do sleep 0.2 && "$(type -P true)"; done) &
+    kelvin record -a --waits -d 2 -o m.kelvin
+    wait $!
+    exits 0
+    kelvin report m.kelvin --waits --format json --process true
+    exits 0
+    [ "$(jq '[.threads[] | select(.thread == "true")] | length >= 3' <<<"$output")" = true ] || fail "$output"
+    [ "$(jq '[.threads[] | .blocked_ns < .wall_ns / 2] | all' <<<"$output")" = true ] || fail "$output"
+}
+
 @test "what cannot be recorded is refused with what would help" {
     kelvin record -a -- true
     exits 125

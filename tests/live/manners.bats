@@ -61,3 +61,62 @@ setup() {
     script -qec "'$KELVIN' record -o x.kelvin -- sh -c 'for i in 1 2 3 4; do echo line \$i; sleep 1; done'" /dev/null >seen
     [ "$(head -n 4 seen | tr -d '\r')" = "$(printf 'line %d\n' 1 2 3 4)" ] || fail "$(cat -v seen)"
 }
+
+@test "on a terminal the words about an idle process have a line of their own" {
+    command -v script >/dev/null || skip "script is not installed"
+    sleep 300 &
+    local pid=$!
+    script -qec "'$KELVIN' record -p $pid -d 6 -o x.kelvin" /dev/null >seen
+    kill $pid
+    # a terminal shows what follows the last erasure of the line
+    grep -a "has used no CPU time" seen | tr -d '\r' | sed 's/.*\x1b\[K//' >line
+    [[ $(<line) == "kelvin: process $pid has used no CPU time"* ]] || fail "$(cat -v seen)"
+}
+
+# Only kelvin gets the signal, and only while it blocks signals but has not started the command.
+@test "Ctrl-C before the command has started ends it too" {
+    command -v python3 >/dev/null || skip "python3 is not installed"
+    cat >early.py <<'EOF'
+import os, signal, subprocess, sys
+
+def blocks_int(pid):
+    with open(f"/proc/{pid}/status") as status:
+        blocked = [line for line in status if line.startswith("SigBlk")]
+    return int(blocked[0].split()[1], 16) & 1 << signal.SIGINT - 1
+
+def record():
+    p = subprocess.Popen([sys.argv[1], "record", "-q", "-o", "x.kelvin", "--", "sleep", "2"])
+    while p.poll() is None and not blocks_int(p.pid):
+        pass
+    if p.poll() is None:
+        os.kill(p.pid, signal.SIGINT)
+    return p.wait()
+
+codes = []
+while 130 not in codes and len(codes) < 20:
+    codes.append(record())
+print(codes)
+sys.exit(130 not in codes)
+EOF
+    run python3 early.py "$KELVIN"
+    [ "$status" = 0 ] || fail "$output"
+}
+
+@test "a process that never ran has no samples: each command says so, and no other reason" {
+    sleep 60 &
+    local idle=$!
+    "$KELVIN" record -q --waits -p "$idle" -d 0.5 -o waits.kelvin
+    "$KELVIN" record -q -p "$idle" -d 0.5 -o none.kelvin
+    kill "$idle"
+    kelvin report none.kelvin
+    exits 5
+    complains "no samples in it: the program used hardly any CPU time"
+    kelvin report waits.kelvin
+    exits 0
+    [[ $output == *"There are no samples, so there are no shares."* && $output != *"only 0"* ]] || fail "$output"
+    kelvin diff waits.kelvin waits.kelvin
+    [[ $output == *"there are no samples on one side"* ]] || fail "$output"
+    kelvin simd waits.kelvin
+    exits 5
+    complains "there are no samples"
+}

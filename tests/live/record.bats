@@ -20,6 +20,11 @@ as_nobody() { # COMMAND...
     run_as_nobody "$@"
 }
 
+# Long enough at the depth that is hardest, for narrow limits; else for the shape.
+seconds() { # DEPTH
+    [ "$1" -ge 200 ] && echo 2 || echo 0.7
+}
+
 # Each part has its share within four standard deviations, and 99 % of the stacks are whole.
 splits_right() { # FILE SIXTY THIRTY TEN
     "$KELVIN" fold "$1" | awk -v a="$2" -v b="$3" -v c="$4" '
@@ -41,12 +46,12 @@ splits_right() { # FILE SIXTY THIRTY TEN
             check(a, 100 * na / n, 60); check(b, 100 * nb / n, 30); check(c, 100 * nc / n, 10)
             if (cut > all / 100) { printf "%d of %d stacks are unfinished\n", cut, all; bad = 1 }
             exit bad
-        }' >&2
+        }' >&2 || fail "$("$KELVIN" info "$1" 2>&1 | grep -iE 'unfinished|stack|ring|lost')"
 }
 
 @test "C without frame pointers: true shares and whole stacks at depth 5, 50 and 200" {
     for depth in 5 50 200; do
-        kelvin record -o c.kelvin -- "$TARGET/split" 2 $depth
+        kelvin record -o c.kelvin -- "$TARGET/split" "$(seconds $depth)" $depth
         exits 0
         splits_right c.kelvin part_sixty part_thirty part_ten
         [ "$(info c.kelvin lost)" = 0 ]
@@ -55,7 +60,7 @@ splits_right() { # FILE SIXTY THIRTY TEN
 
 @test "C++ with templates and exceptions: true shares and whole stacks at depth 5, 50 and 200" {
     for depth in 5 50 200; do
-        kelvin record -o cpp.kelvin -- "$TARGET/split_cpp" 2 $depth
+        kelvin record -o cpp.kelvin -- "$TARGET/split_cpp" "$(seconds $depth)" $depth
         exits 0
         splits_right cpp.kelvin 'part<60>' 'part<30>' 'part<10>'
     done
@@ -64,7 +69,7 @@ splits_right() { # FILE SIXTY THIRTY TEN
 @test "Rust: true shares and whole stacks at depth 5, 50 and 200" {
     [ -x "$TARGET/split_rust" ] || skip "no rustc"
     for depth in 5 50 200; do
-        kelvin record -o rs.kelvin -- "$TARGET/split_rust" 2 $depth
+        kelvin record -o rs.kelvin -- "$TARGET/split_rust" "$(seconds $depth)" $depth
         exits 0
         splits_right rs.kelvin part_sixty part_thirty part_ten
     done
@@ -147,13 +152,13 @@ END
     local recorder=$! command
     wait_until 10 pgrep -x -P $recorder split >/dev/null
     command=$(pgrep -x -P $recorder split)
-    wait_until 30 has_run "$command" 3
+    wait_until 30 has_run "$command" 2
     kill -9 $recorder
     kill "$command"
     [ ! -e k.kelvin ]
     local span_ns
     span_ns=$("$KELVIN" info --json k.kelvin.part 2>/dev/null | grep -o '"span_ns":[0-9]*' | cut -d: -f2)
-    [ "$span_ns" -ge 1500000000 ] || fail "only $span_ns ns are left of 3 s"
+    [ "$span_ns" -ge 700000000 ] || fail "only $span_ns ns are left of 2 s"
     [ "$(info k.kelvin.part kind)" != "not recorded" ]
 }
 
@@ -264,12 +269,21 @@ END
 
 @test "samples stand for the CPU time that the command used, at any rate" {
     for rate in 99 999 4999; do
-        kelvin record -F $rate --min-samples 1 -o r.kelvin -- "$TARGET/split" 1
+        kelvin record -F $rate --min-samples 1 -o r.kelvin -- "$TARGET/split" 0.5
         exits 0
         awk -v is="$(info r.kelvin sampled_ns)" -v of="$(info r.kelvin cpu_time_ns)" \
             'BEGIN { exit !(of > 0 && is > of / 2 && is < of * 2) }' ||
             fail "$rate Hz: $(info r.kelvin sampled_ns) ns of $(info r.kelvin cpu_time_ns)"
     done
+}
+
+# Many switches with all their records: an event's clock counts these too, 1 to 5 % more than the kernel does.
+@test "samples cannot see more CPU time than the kernel counted" {
+    need_record --engine perf -- true
+    kelvin record --waits --min-samples 1 -o r.kelvin -- "$TARGET/duty" 0.5 20 2x50
+    exits 0
+    [ "$(info r.kelvin sampled_of_ns)" -le "$(info r.kelvin cpu_time_ns)" ] ||
+        fail "$(info r.kelvin sampled_of_ns) of $(info r.kelvin cpu_time_ns) ns"
 }
 
 @test "a tracepoint is called one thing everywhere, and few events are no rough shares" {
@@ -296,7 +310,7 @@ END
     [[ $stderr == *"recorded for "*" s"*"no samples were asked for"* && $stderr != *"CPU time"* && $stderr != *clock* ]] || fail "$stderr"
     kelvin record --engine timer -F 5000 -o t.kelvin -- "$TARGET/split" 0.2 5
     exits 0
-    [[ $stderr == *"5000 "*"asked for, at most "*" possible here"* ]] || fail "$stderr"
+    [[ $stderr == *"5000 "*"asked for, "@("at most"|about)" "*" possible here"* ]] || fail "$stderr"
 }
 
 @test "with --rotate the closing lines count the samples of all files" {

@@ -169,7 +169,7 @@ record_as_nobody() { # [-F RATE] PROGRAM ARG...
 @test "short processes that clocks of threads hardly see: every report says what share was sampled" {
     record_as_nobody "$TARGET/storm" 300 100 500
     local used_ns=$output
-    [[ $stderr == *"sampled "*"% of "*" s CPU time"* ]] || fail "$stderr"
+    [[ $stderr == *"sampled "*"% of "*" s CPU time"* || $stderr == *"no samples of "*" s CPU time"* ]] || fail "$stderr"
     [ "$(info r.kelvin sampled_ns)" -lt "$used_ns" ]
     "$KELVIN" info r.kelvin | grep -q 'samples stand for .*% of the CPU time' || fail "$("$KELVIN" info r.kelvin)"
     "$KELVIN" info --json r.kelvin | grep -q '"sampled_share":0'
@@ -196,6 +196,7 @@ record_as_nobody() { # [-F RATE] PROGRAM ARG...
 @test "deep stacks stay whole, also when they come after shallow ones" {
     kelvin record -o r.kelvin -- "$TARGET/plunge" 2
     exits 0
+    [[ $stderr != *"for want of ring memory"* ]] || skip "whole stacks are not copied for this user: ring memory is limited"
     local n cut
     n=$(info r.kelvin samples)
     cut=$(info r.kelvin unfinished)

@@ -38,7 +38,7 @@ press() { # COLUMNS ROWS KEYS COMMAND...
     exits 0
     [[ $output == *"split $busy/$busy"* ]] || fail "$output"
     kelvin top -p "$busy" -n 1 -d 2 --filter nosuchfunction
-    [[ $output == *"nothing"* ]] || fail "$output"
+    [[ $output == *"no name matches the filter"* ]] || fail "$output"
 }
 
 @test "keys sort, filter, show callers, pause and save, and q leaves the terminal as it was" {
@@ -95,6 +95,14 @@ press() { # COLUMNS ROWS KEYS COMMAND...
     [ "$(jq .restored <<<"$output")" = true ] || fail "$output"
     [ "$(jq '[.screens[][] | length] | max' <<<"$output")" -le 40 ] || fail "$output"
     [ "$(jq '.screens[0] | length' <<<"$output")" -le 12 ] || fail "$output"
+    # The keys are whole, and where to read about them.
+    [[ $(jq -r '.screens[0][-1]' <<<"$output") == *"q "*"--help"* ]] || fail "$output"
+}
+
+@test "a filter that no name has says so, and is not called idleness" {
+    press 120 20 "wait:part / z z q q Enter wait:filter q" "$KELVIN" top -p "$busy" -d 1
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    [[ $output == *"no name matches the filter"* ]] || fail "$output"
 }
 
 @test "the end of the process ends it, and without a terminal it says what to do" {

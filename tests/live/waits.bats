@@ -37,7 +37,7 @@ need_stacks() {
 # was held up, or waited for something else than to start the next round.
 agrees() { # REASON ROUNDS
     local name ns tid least most
-    read -r name ns tid <<<"$own"
+    read -r name ns tid _ <<<"$own"
     least=$(waits ".threads[] | select(.tid == $tid) | .blocked_by_reason_ns[\"$1\"] // 0")
     most=$(waits ".threads[] | select(.tid == $tid) | .wall_ns")
     [ "$1" != lock ] || most=$((most - $(waits ".threads[] | select(.tid == $tid) | .blocked_by_reason_ns.sleep // 0")))
@@ -108,6 +108,10 @@ agrees() { # REASON ROUNDS
     [ "$(waits '[(.threads | length), .threads[0].blocked_ns == .wall_ns, .open + .begun_before] | join(" ")')" = "1 true 1" ] ||
         fail "$(waits .)"
     [ "$(waits '.wall_ns > 500000000')" = true ]
+    # No record ever says where it is: it was looked at, in /proc.
+    [ -r "/proc/self/stack" ] && cat /proc/self/stack >/dev/null 2>&1 || skip "only root reads where in the kernel a thread waits"
+    [ "$(waits '.reasons[0].reason')" = poll ] || fail "$(waits .)"
+    [ "$(waits '[.stacks[0].stack[].function] | any(. == "main")')" = true ] || fail "$(waits .stacks)"
 }
 
 # A signal stopped it before anybody looked: no record will ever say so.
@@ -149,12 +153,27 @@ agrees() { # REASON ROUNDS
     cp "$folder/r.kelvin" .
     [ "$(waits .stacks_recorded)" = false ]
     local name ns tid
-    read -r name ns tid <<<"$own"
+    read -r name ns tid _ <<<"$own"
     [ "$(waits ".threads[] | select(.tid == $tid) | .blocked_ns * 2 >= $ns and .wall_ns >= $ns")" = true ] ||
         fail "$name waited $ns ns" "$(waits .)"
     kelvin report --waits r.kelvin
     [[ $output == *"switch records alone"* ]] || fail "$output"
     [ "$(waits '.stack_of_cpu_sample == 0 or ([.stacks[].stack | length] | max) > 1')" = true ] || fail "$(waits .)"
+}
+
+@test "who may see the kernel but not its tracepoints is told that wakeups take root" {
+    local folder perfmon=(setpriv --reuid 65534 --clear-groups --inh-caps +perfmon --ambient-caps +perfmon)
+    "${perfmon[@]}" true 2>/dev/null || skip "cannot give the right to see the kernel to others"
+    folder=$(open_folder "$TARGET/waits")
+    chmod 777 "$folder"
+    run --separate-stderr "${perfmon[@]}" "$folder/kelvin" record --waits -o "$folder/r.kelvin" -- "$folder/waits" sleep 5 5000
+    [ "$status" -eq 0 ] || skip "nobody may not record here: $stderr"
+    cp "$folder/r.kelvin" .
+    [ "$(waits .stacks_recorded)" = true ] || skip "nobody may not see the kernel here"
+    [[ $stderr != *"in a pid namespace"* ]] || skip "in a pid namespace wakeups are shown to nobody"
+    [[ $stderr == *"who ended the waits is not known: wakeups are shown to root only; run as root"* ]] || fail "$stderr"
+    kelvin report --waits r.kelvin
+    [[ $output == *"Wakers are not known: wakeups are shown to root only; run as root."* ]] || fail "$output"
 }
 
 @test "with --user-only the option is named as the reason, not a missing right" {
@@ -228,7 +247,7 @@ agrees() { # REASON ROUNDS
     grep -q 'blocked: lock' wall.svg
     kelvin record -q -o plain.kelvin -- "$TARGET/split" 0.2
     kelvin report --value wall plain.kelvin
-    exits 1
+    exits 5
     complains "no waits"
 }
 
@@ -237,7 +256,7 @@ agrees() { # REASON ROUNDS
     [ "$(waits '.parallel.threads_most')" = 3 ] || fail "$(waits .parallel)"
     [ "$(waits '.parallel.serial_ns <= .parallel.busy_ns and .parallel.busy_ns <= .parallel.wall_ns')" = true ]
     kelvin report --waits r.kelvin
-    [[ $output == *"How parallel it was"*"ran alone"*"the others waited for"* ]] || fail "$output"
+    [[ $output == *"How parallel it was"*"ran alone"* ]] || fail "$output"
 }
 
 @test "where stacks of waits are deep, more of them is copied" {
@@ -269,6 +288,19 @@ need_wakers() {
     [[ $output == *"Who ended the waits"*"holds"*"hold_lock"* ]] || fail "$output"
 }
 
+@test "who sends over the loopback interface is named, and the network is not" {
+    record_target loopback 50 2000
+    need_stacks
+    need_wakers
+    # Each answer ends a wait in read(): the thread that answers sent it.
+    local by all
+    by=$(waits '[.wakers[] | select(.reason == "socket" and .waker == "answers" and (.stack | map(select(.waker).function) | index("answer"))) | .wakeups] | add // 0')
+    all=$(waits '[.wakers[] | select(.reason == "socket" and (.stack | map(select(.waker | not).function) | index("ping"))) | .wakeups] | add // 0')
+    [ "$all" -ge 25 ] && [ "$by" -ge $((all * 8 / 10)) ] || fail "$by of $all: $(waits .wakers)"
+    # Its naps end by a timer all the same.
+    [ "$(waits '[.wakers[] | select(.reason == "sleep" and .waker != "an interrupt")] | length')" = 0 ] || fail "$(waits .wakers)"
+}
+
 @test "time after a wake is the wait for a CPU, not of what was waited for" {
     local name ns tid blocked
     # A timer that fires on an idle CPU is not always seen to wake: record again until it was.
@@ -278,7 +310,7 @@ need_wakers() {
         [ "$(waits '[.wakers[].wakeups] | add // 0')" -lt 20 ] || break
     done
     need_wakers
-    read -r name ns tid <<<"$own"
+    read -r name ns tid _ <<<"$own"
     # Without the wake the queue for a CPU would count too; no sleep takes more than its 5 ms and the timer's slack.
     blocked=$(waits ".threads[] | select(.tid == $tid) | .blocked_by_reason_ns.sleep")
     [ "$blocked" -ge 100000000 ] && [ "$blocked" -le "$ns" ] || fail "$blocked ns of $ns"
@@ -286,7 +318,7 @@ need_wakers() {
 }
 
 @test "where switches come too fast for a stack each, all are counted and timed, and that is said" {
-    kelvin record --waits -o r.kelvin -- "$TARGET/waits" pipe 100000 0
+    kelvin record --waits -o r.kelvin -- "$TARGET/waits" pipe 60000 0
     exits 0
     own=$output
     need_stacks
@@ -294,7 +326,7 @@ need_wakers() {
     [ "$(waits '.summed > 0')" = true ] || skip "switches were slow here: $(waits .waits)"
     [[ $stderr == *"switches came too fast for a stack each"* ]] || fail "$stderr"
     # One wait for each way of a round trip, whether it was given a stack or not.
-    [ "$(waits '.waits >= 190000 and .without_stack < 2000')" = true ] || fail "$(waits '{waits, summed, without_stack}')"
+    [ "$(waits '.waits >= 114000 and .without_stack < 2000')" = true ] || fail "$(waits '{waits, summed, without_stack}')"
     [ "$(waits '[.threads[] | .wall_ns == .running_ns + .runnable_ns + .blocked_ns + .unknown_ns] | all')" = true ]
     [ "$(waits '.blocked_ns == ([.reasons[] | select(.reason != "runnable") | .ns] | add)')" = true ] || fail "$(waits .)"
     # Both threads wait for pipes, but for the start and the end.
@@ -302,6 +334,32 @@ need_wakers() {
     kelvin report --waits r.kelvin
     [[ $output == *"Switches came too fast to take every stack"* ]] || fail "$output"
     [[ $output != *"How parallel it was"* ]]
+}
+
+@test "a long wait has its stack though stacks came in turns when it began" {
+    local i burst=0
+    for i in 1 2 3 4 5 6; do
+        record_target burst 4000 300000
+        need_stacks
+        [ "$(waits .summed)" = 0 ] || burst=1
+        [ "$(waits '[.stacks[] | select(.reason == "sleep" and ([.stack[].function] | index("sleep_here"))) | .ns] | add >= 300000000')" = true ] ||
+            fail "$(waits .)"
+    done
+    [ $burst = 1 ] || skip "the machine is too slow for turns: under 5,000 switches per second"
+}
+
+@test "context switches are as many as the program counts itself" {
+    local kind threads seen since_main all
+    for kind in "pipe 500 0" "lock 100 1000" "condition 200 1000" "sleep 200 500" "busy 20 10000"; do
+        # shellcheck disable=SC2086
+        record_target $kind
+        read -r _ since_main all < <(grep '^switches ' <<<"$output")
+        threads=$(waits '.threads | length')
+        # A thread begins with one wait more, for its first CPU; its last switch ends no wait.
+        seen=$(waits .waits)
+        [ "$seen" -ge $((since_main - 1)) ] && [ "$seen" -le $((all + threads)) ] ||
+            fail "$kind: $seen waits of $threads threads, but $since_main switches since main() and $all in all"
+    done
 }
 
 @test "in a seccomp jail what is left is named: waits for locks, and the doctor says how to get the rest" {
@@ -341,12 +399,46 @@ need_wakers() {
     exits 0
     own=$output
     local name ns tid sum=0 n=0 file blocked
-    read -r name ns tid <<<"$own"
+    read -r name ns tid _ <<<"$own"
     for file in r.*.kelvin; do
         blocked=$("$KELVIN" report --waits --format json "$file" | jq "[.threads[] | select(.tid == $tid) | .blocked_ns] | add // 0")
         sum=$((sum + blocked)) n=$((n + 1))
     done
     [ $n -ge 3 ] || fail "$(ls)"
+    [[ $stderr == *"see: kelvin report r.0001.kelvin --waits"* ]] || fail "$stderr"
     # 40 sleeps of 0.1 s: none is lost between files, and none counted twice.
     if [ $sum -lt 4000000000 ] || [ $sum -gt $((ns + ns / 10)) ]; then fail "$name waited $ns ns, the files say $sum" "$(ls)"; fi
+}
+
+@test "a thread that never got a CPU is runnable all its life, and called not started yet" {
+    kelvin record --waits -d 0.3 -o r.kelvin -- "$TARGET/waits" starve 6 100000
+    [ "$status" -ne 77 ] || skip "needs the right to use SCHED_FIFO"
+    exits 0
+    [ "$(waits '[.threads[] | select(.tid != .pid) | .runnable_ns >= 0.95 * .wall_ns and .blocked_ns == 0] | length == 1 and all')" = true ] ||
+        fail "$(waits .threads)"
+    [ "$(waits '.stacks[0] | .reason + " " + .stack[0].function')" = "runnable [not started yet]" ] || fail "$(waits .stacks[0])"
+}
+
+@test "where records of switches are lost, time is unknown and no wait is made up" {
+    [ "$(id -u)" = 0 ] || skip "needs root to become somebody with small rings"
+    local folder
+    folder=$(open_folder "$TARGET/waits")
+    chmod 777 "$folder"
+    cat >"$folder/stop-recorder" <<'EOF'
+cd "${0%/*}" || exit
+./kelvin record --waits -o r.kelvin -- ./waits pipe 200000 0 & recorder=$!
+until [ -s r.kelvin.part ]; do sleep 0.1; done
+kill -STOP $recorder; sleep 2; kill -CONT $recorder
+wait $recorder
+EOF
+    run_as_nobody bash "$folder/stop-recorder"
+    [ "$status" -eq 0 ] || skip "nobody may not record here: $stderr"
+    cp "$folder/r.kelvin" .
+    [ "$(waits .lost)" -gt 0 ] || skip "the rings held all of two seconds"
+    [ "$(waits '.unknown_ns > 0')" = true ] || fail "$(waits .)"
+    [ "$(waits '[.threads[] | .wall_ns == .running_ns + .runnable_ns + .blocked_ns + .unknown_ns] | all')" = true ] || fail "$(waits .threads)"
+    # A wait over the hole would last as long as that.
+    [ "$(waits '[.reasons[].max_ns] | max')" -lt "$(waits '.unknown_ns / 4 | floor')" ] || fail "$(waits .)"
+    kelvin report --waits r.kelvin
+    [[ $output == *"records were lost: waits are missing"* ]] || fail "$output"
 }

@@ -6,7 +6,9 @@
  *     threads  four threads, blocks handed from one to the next
  *     turns    two threads that pass one address to and fro, and allocate for themselves in between
  *     fork     a child that allocates and frees, and frees blocks of its parent
- *     cache    ROUNDS tenths of a second: a cache that is never emptied, and a loop that allocates
+ *     locked   two threads that allocate ROUNDS blocks each while they hold a lock, and as many
+ * without cache    ROUNDS tenths of a second: a cache that is never emptied, and a loop that
+ * allocates
  *
  * With "wait" it begins when it can read a byte, and ends when its input does. With "wait few" the
  * cache's loop allocates 200 blocks at a time, not 20,000.
@@ -207,6 +209,46 @@ static void forks(long rounds)
     drop(inherited, 1000);
 }
 
+/* --- under a lock --- */
+
+static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int at_the_lock;
+
+__attribute__((noinline)) static void *part_locked(size_t n)
+{
+    void *p = count(malloc(n), n);
+    __asm__ volatile("" : "+r"(p) : : "memory");
+    return p;
+}
+
+static void *lock_and_allocate(void *rounds)
+{
+    at_the_lock++;
+    for (long i = *(long *)rounds; i > 0; i--) {
+        pthread_mutex_lock(&shared);
+        void *p = part_locked(40);
+        pthread_mutex_unlock(&shared);
+        drop(p, 40);
+        drop(part_small(40), 40);
+    }
+    return NULL;
+}
+
+/* Both threads have to wait for their first lock. */
+static void locked(long rounds)
+{
+    pthread_t thread[2];
+    pthread_mutex_lock(&shared);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, lock_and_allocate, &rounds);
+    while (at_the_lock < 2)
+        usleep(1000);
+    usleep(50000);
+    pthread_mutex_unlock(&shared);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+}
+
 /* --- a cache --- */
 
 __attribute__((noinline)) static void part_cached(size_t n)
@@ -245,6 +287,8 @@ int main(int argc, char **argv)
         turns(rounds);
     else if (strcmp(mode, "fork") == 0)
         forks(rounds);
+    else if (strcmp(mode, "locked") == 0)
+        locked(rounds);
     else if (strcmp(mode, "cache") == 0)
         cache(rounds, argc > 4 ? 200 : 20000);
     else

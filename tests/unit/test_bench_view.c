@@ -124,6 +124,22 @@ static void says(const char *text, const char *word)
         fail_msg("no '%s' in:\n%s", word, text);
 }
 
+/* What was judged has its own table: alone it is no resource beside the results. */
+static void resources_are_more_than_what_is_judged(void **state)
+{
+    (void)state;
+    struct sample s;
+    make(&s);
+    char *text = printed(print_text, &s.report);
+    says(text, "Resources, medians");
+    free(text);
+    s.report.measure = MEASURE_PEAK_RSS;
+    text = printed(print_text, &s.report);
+    assert_null(strstr(text, "Resources, medians"));
+    free(text);
+    done(&s);
+}
+
 static void the_text_says_all_there_is(void **state)
 {
     (void)state;
@@ -138,9 +154,9 @@ static void the_text_says_all_there_is(void **state)
     says(text, "+20.0%");
     says(text, "+15.0% .. +25.0%");
     says(text, "slower");
-    says(text, "10% broken");
+    says(text, "10% failed");
     says(text,
-         "Gate broken: 'sort' is 20.0% slower than in the baseline (+20.0%, +15.0 to +25.0%)");
+         "Gate failed: 'sort' is 20.0% slower than in the baseline (+20.0%, +15.0 to +25.0%)");
     says(text, "two sessions");
     says(text, "99.5%");
     says(text, "3.0%"); /* what would have been seen */
@@ -298,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_says_all_there_is),
+        cmocka_unit_test(resources_are_more_than_what_is_judged),
         cmocka_unit_test(few_runs_have_no_interval),
         cmocka_unit_test(the_spread_between_runs_is_told_and_weighed_against_the_gate),
         cmocka_unit_test(json_has_every_run),

@@ -137,6 +137,26 @@ static void fit_work_memory_and_metrics_have_rules(void **state)
     bench_make(&b);
     comes_out(&b.in, "r2 >= 0.95", CHECK_FAILS, "dot/n=64");
     comes_out(&b.in, "r2 dot/n=64 >= 0.9", CHECK_HOLDS, "0.9045");
+    support_series(&b.set, "slow", MEASURE_TIME, 2e7, 0.04, 10);
+    b.runs[0] = (struct check_runs){"slow", series_find(&b.set, "slow"), MEASURE_TIME, NULL};
+    b.runs[1].series = series_find(&b.set, "dot/n=64");
+    b.runs[2].series = series_find(&b.set, "tps");
+    comes_out(&b.in, "r2 >= 0.9", CHECK_HOLDS,
+              "0.9045 is inside the expected range, at least 0.9; 1 more has no R2");
+    comes_out(&b.in, "r2 >= 0.95", CHECK_FAILS, "dot/n=64");
+    comes_out(&b.in, "r2 slow >= 0.9", CHECK_INCONCLUSIVE, "does not give R2");
+    for (size_t i = 0; i < 5; i++)
+        b.runs[0].series->runs.at[i].value[MEASURE_R2] = 0.5;
+    comes_out(&b.in, "r2 slow >= 0.9", CHECK_INCONCLUSIVE, "does not give R2");
+    b.runs[0].series->runs.at[5].value[MEASURE_R2] = 0.5;
+    comes_out(&b.in, "r2 >= 0.9", CHECK_FAILS, "slow: median of 6 runs");
+    for (size_t i = 0; i < 6; i++)
+        b.runs[0].series->runs.at[i].value[MEASURE_R2] = NAN;
+    b.runs[1] = b.runs[0];
+    comes_out(&b.in, "r2 >= 0.9", CHECK_INCONCLUSIVE, "does not give R2");
+    b.runs[0] = (struct check_runs){"", series_find(&b.set, "whole"), MEASURE_TIME, NULL};
+    b.runs[1] =
+        (struct check_runs){"dot/n=64", series_find(&b.set, "dot/n=64"), MEASURE_TIME, NULL};
     comes_out(&b.in, "gflops dot/n=64 4..4.5", CHECK_HOLDS, "GFLOP/s"); /* 128 / 30 ns */
     comes_out(&b.in, "rate dot/n=64 >= 2000000000", CHECK_HOLDS, "/s");
     comes_out(&b.in, "rate tps >= 50", CHECK_FAILS, "/s");
@@ -146,6 +166,36 @@ static void fit_work_memory_and_metrics_have_rules(void **state)
     comes_out(&b.in, "metric tps >= 42", CHECK_FAILS, "outside");
     series_find(&b.set, "dot/n=64")->flops = 0;
     comes_out(&b.in, "gflops dot/n=64 >= 1", CHECK_INCONCLUSIVE, "kelvin_flops()");
+    series_set_done(&b.set);
+}
+
+/* The largest of many runs is larger than that of few: one that needed twice as much is no change.
+ */
+static void memory_is_held_against_the_baselines_runs(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct series_set before = {0};
+    bench_make(&b);
+    struct series *now = series_find(&b.set, "whole");
+    b.in.no_before = "nothing to compare with";
+    comes_out(&b.in, "diff memory <= +5%", CHECK_INCONCLUSIVE, "nothing to compare with");
+    support_series(&before, "whole", MEASURE_PEAK_RSS, 1e6, 0.001, 8);
+    b.runs[0].before = &before.series.at[0];
+    now->runs.at[3].value[MEASURE_PEAK_RSS] = 2e6;
+    comes_out(&b.in, "diff memory <= +5%", CHECK_HOLDS, "medians of 8 and 10 runs");
+    comes_out(&b.in, "diff memory <= 0%", CHECK_INCONCLUSIVE, "partly inside");
+    for (size_t i = 0; i < 10; i++)
+        now->runs.at[i].value[MEASURE_PEAK_RSS] *= 1.2;
+    comes_out(&b.in, "diff memory <= +5%", CHECK_FAILS, "outside");
+    comes_out(&b.in, "diff memory <= +25%", CHECK_HOLDS, "inside");
+    before.series.at[0].runs.n = 5;
+    comes_out(&b.in, "diff memory <= +5%", CHECK_INCONCLUSIVE, "5 runs are too few");
+    before.series.at[0].runs.n = 0;
+    comes_out(&b.in, "diff memory <= +5%", CHECK_INCONCLUSIVE, "not known");
+    b.in.n_runs = 0;
+    is_refused(&b.in, "diff memory <= +5%", "no whole runs of the command were measured");
+    series_set_done(&before);
     series_set_done(&b.set);
 }
 
@@ -201,6 +251,7 @@ static void simulated_misses_decide_as_they_are(void **state)
     comes_out(&in, "branch-misses 40..60", CHECK_HOLDS, "simulated");
     comes_out(&in, "diff cache-misses <= +25%", CHECK_HOLDS, "from 100 to 120");
     comes_out(&in, "diff cache-misses hot <= +5%", CHECK_FAILS, "from 100 to 120");
+    comes_out(&in, "diff cache-misses <= +5%", CHECK_FAILS, "; most of the growth is by hot");
     comes_out(&in, "diff branch-misses <= 0%", CHECK_HOLDS, "from 50 to 50");
     is_refused(&in, "cache-misses hto <= 5", "hto");
     profile_free(now);
@@ -279,6 +330,7 @@ int main(void)
         cmocka_unit_test(scatter_is_over_enough_runs_and_of_the_worst),
         cmocka_unit_test(where_cpu_time_decides_the_fit_is_that_of_cpu_times),
         cmocka_unit_test(fit_work_memory_and_metrics_have_rules),
+        cmocka_unit_test(memory_is_held_against_the_baselines_runs),
         cmocka_unit_test(without_a_recording_other_rules_are_open),
         cmocka_unit_test(simulated_misses_decide_as_they_are),
         cmocka_unit_test(counted_misses_have_intervals),

@@ -6,6 +6,7 @@
 #include "page/core.h"
 #include "page/question.h"
 #include "view/report.h"
+#include "view/viewer.h"
 #include "wire/recording.h"
 
 #include <jansson.h>
@@ -130,6 +131,69 @@ static void what_is_not_understood_is_said(void **state)
     assert_error(c, "{\"ask\":\"calls\",\"function\":\"nosuch\"}", "nosuch");
     assert_error(c, "{\"ask\":\"calls\"}", "what?");
     assert_error(c, "{\"ask\":\"heap\"}", "");
+    core_free(c);
+}
+
+/* Columns as bytes have the numbers of the columns as text. */
+static void packed_columns_are_those_of_the_text(void **state)
+{
+    struct core *c = loaded();
+    (void)state;
+    json_t *text = ask(c, "{\"ask\":\"tree\",\"value\":\"cpu\"}");
+    assert_int_equal(core_columns(c).n, 0);
+    json_t *packed = ask(c, "{\"ask\":\"tree\",\"value\":\"cpu\",\"packed\":true}");
+    const char *at = core_columns(c).at;
+    size_t n = (size_t)json_integer_value(json_object_get(packed, "n")), i;
+    json_t *name;
+    assert_int_equal(json_array_size(json_object_get(packed, "columns")), 6);
+    json_array_foreach(json_object_get(packed, "columns"), i, name)
+    {
+        json_t *column = json_object_get(text, json_string_value(name));
+        bool ids = i >= 4; /* parent, label */
+        assert_int_equal(json_array_size(column), n);
+        for (size_t k = 0; k < n; k++, at += ids ? 4 : 8) {
+            double v = ids ? *(const uint32_t *)at : *(const double *)at;
+            assert_true(v == json_number_value(json_array_get(column, k)));
+        }
+        assert_null(json_object_get(packed, json_string_value(name)));
+    }
+    assert_ptr_equal(at, core_columns(c).at + core_columns(c).n);
+    json_decref(text);
+    json_decref(packed);
+    core_free(c);
+}
+
+/* Said before anything is packed, let alone sent to a browser. */
+static void what_no_page_can_hold_is_refused(void **state)
+{
+    struct profile *p = core_profile();
+    struct err err = {0};
+    struct selection all = selection_all(p, (struct value_ref){0, 0});
+    struct viewer_opts o = {.profiles = {p}, .n = 1, .still = &all, .start = ""};
+    size_t rows = p->streams.at[0]->rows.n;
+    (void)state;
+    p->streams.at[0]->rows.n = (size_t)80 << 20;
+    assert_null(viewer_new(&o, &err));
+    assert_non_null(strstr(err.text, "too large for a browser: its 83,886,080 rows take 2.5"));
+    p->streams.at[0]->rows.n = rows;
+    profile_free(p);
+}
+
+/* While it is read: a packed file does not show what it becomes. */
+static void a_file_that_no_page_can_hold_is_refused(void **state)
+{
+    struct core *c = loaded();
+    struct profile *p = core_profile();
+    struct core_file f = file_of(p);
+    struct err err = {0};
+    (void)state;
+    core_limit_rows(c, 100);
+    assert_int_equal(core_load(c, 0, (struct text){f.at, f.n}, &err), -1);
+    assert_non_null(strstr(err.text, "too large for a browser: its 100 rows take"));
+    core_limit_rows(c, 1 << 20);
+    assert_int_equal(core_load(c, 0, (struct text){f.at, f.n}, &err), 0);
+    profile_free(p);
+    free(f.at);
     core_free(c);
 }
 
@@ -383,7 +447,9 @@ static void code_has_the_heat_of_what_is_selected(void **state)
     assert_int_equal(json_integer_value(json_object_get(code, "total")), 1);
     json_decref(answer);
     assert_error(c, "{\"ask\":\"code\",\"function\":\"x\"}", "the code of 'x' is not in this page");
-    assert_error(c, "{\"ask\":\"code\"}", "which function?");
+    /* Without a name the hottest function of which there is code; none of these has a name. */
+    assert_error(c, "{\"ask\":\"code\"}",
+                 "no code of a function that ran in what is selected is in this page");
     core_free(c);
     c = loaded();
     assert_error(c, "{\"ask\":\"code\",\"function\":\"main\"}", "no code is in this page");
@@ -437,6 +503,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_not_understood_is_said),
+        cmocka_unit_test(packed_columns_are_those_of_the_text),
+        cmocka_unit_test(what_no_page_can_hold_is_refused),
+        cmocka_unit_test(a_file_that_no_page_can_hold_is_refused),
         cmocka_unit_test(a_tree_has_all_that_is_selected),
         cmocka_unit_test(lanes_add_up),
         cmocka_unit_test(rows_are_those_of_the_report),

@@ -92,14 +92,17 @@ static void one_run_each_of_the_same_program_proves_nothing(void **state)
         const char *command, *path, *build;
         bool same;
     } others[] = {
-        {"./app 1", "/bin/app", "a1", true},    {"./app 2", "/bin/app", "a1", false},
-        {"./app 1", "/bin/app", "a2", false},   {"./app 1", "/bin/app", "", false},
-        {"./app 1", "/other/app", "a1", false}, {"./app 1", "/bin/app2", "a1", false},
+        {"./app 1", "/bin/app", "a1", true},        {"./app 2", "/bin/app", "a1", false},
+        {"./app 1", "/bin/app", "a2", false},       {"./app 1", "/bin/app", "", false},
+        {"./app 1", "/other/app", "a1", false},     {"./app 1", "/bin/app2", "a1", false},
+        {"sh -c 'app 1'", "/bin/app", "a1", true}, /* a shell, env, time: see below */
+        {"sh -c 'app 1'", "/bin/app", "a2", false}, {"sh -c 'app 1'", "/bin/app", "", false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct profile *a = profile_of(400, 600), *b = profile_of(600, 400);
-        set_program(a, "./app 1", "/bin/app", "a1");
+        bool shell = others[i].command[0] == 's';
+        set_program(a, shell ? others[i].command : "./app 1", "/bin/app", "a1");
         set_program(b, others[i].command, others[i].path, others[i].build);
         const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
         struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
@@ -143,6 +146,146 @@ static void one_run_each_proves_nothing_about_the_kernel(void **state)
         profile_free(a);
         profile_free(b);
     }
+}
+
+/* Ten times the input: all functions cost ten times as much, and no machine is that slow. */
+static void one_pair_with_ten_times_the_work_is_a_change(void **state)
+{
+    (void)state;
+    struct profile *a = profile_of(1000, 1000), *b = profile_of(10000, 10000);
+    for (int i = 0; i < 2; i++) {
+        struct profile *p = i ? b : a;
+        add(p, "main;h", i ? 10000 : 1000);
+        add(p, "main;i", i ? 10000 : 1000);
+        profile_stream(p, 0)->obtained = BY_SOFTWARE_CLOCK;
+        meta_set_u64(&p->meta, META_CPU_TIME_NS, i ? 40000000000 : 4000000000);
+    }
+    const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+    struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+    assert_true(find(d, "f")->self.proven && find(d, "g")->self.proven);
+    assert_int_equal(d->verdict, DIFF_REGRESSED);
+    diff_free(d);
+    profile_free(a);
+    profile_free(b);
+}
+
+/* A busy machine: threads that wait by spinning cost half as much again in one run. */
+static void one_pair_on_a_busy_machine_needs_more(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        struct profile *a = with_copying(2000, FRAME_USER), *b = with_copying(2900, FRAME_USER);
+        meta_set_str(&a->meta, META_CPUS, "2 online, 2 usable");
+        meta_set_str(&a->meta, META_LOAD, busy ? "7.25 3.40 1.51" : "0.25 0.40 0.51");
+        const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+        assert_int_equal(find(d, "copy")->self.proven, !busy);
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
+/* Twice as much in a tenth of the program: more than chance, but a busy machine can do that. */
+static void one_pair_on_a_busy_machine_needs_a_fifth_of_the_time(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        struct profile *a = with_copying(400, FRAME_USER), *b = with_copying(1000, FRAME_USER);
+        for (int i = 0; i < 2; i++) {
+            struct profile *p = i ? b : a;
+            profile_stream(p, 0)->obtained = BY_SOFTWARE_CLOCK;
+            meta_set_u64(&p->meta, META_CPU_TIME_NS, i ? 5000000000 : 4400000000);
+            meta_set_str(&p->meta, META_CPUS, "2 online, 2 usable");
+            meta_set_str(&p->meta, META_LOAD, busy ? "7.25 3.40 1.51" : "0.25 0.40 0.51");
+        }
+        const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+        assert_true(find(d, "copy")->self.proven);
+        assert_int_equal(d->verdict, busy ? DIFF_INCONCLUSIVE : DIFF_REGRESSED);
+        assert_int_equal(strstr(d->why, "can differ by on a busy machine") != NULL, busy);
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
+/* Frames of /bin/app: its functions f and g, with names or as places. */
+static struct profile *of_app(const char *command, const char *build, const char *const *names)
+{
+    struct profile *p = profile_new();
+    struct err err;
+    int64_t n = 1000;
+    support_value(p, "", "samples", "count");
+    meta_set_str(&p->meta, META_COMMAND, command);
+    meta_set_str(&p->meta, META_KERNEL, "Linux 6.1");
+    struct mapping m = {.path = profile_add_str(p, text_of("/bin/app")),
+                        .build_id = profile_add_str(p, text_of(build))};
+    struct mapping_id app = profile_add_mapping(p, &m);
+    for (uint64_t i = 0; names[i]; i++) {
+        struct function function = {.name = profile_add_str(p, text_of(names[i]))};
+        struct line line = {.function = profile_add_function(p, &function)};
+        struct frame_key key = {.pc = 0x1000 * (i + 1),
+                                .mapping = app,
+                                .kind = FRAME_USER,
+                                .lines = &line,
+                                .n_lines = 1};
+        struct stack_id stack =
+            stacks_push(&p->stacks, (struct stack_id){0}, profile_add_frame(p, &key));
+        assert_int_equal(profile_add_row(p, 0, &(struct row){.stack = stack, .values = &n}, &err),
+                         0);
+    }
+    return p;
+}
+
+static struct diff *diff_of(struct profile *a, struct profile *b)
+{
+    const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+    return diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+}
+
+/* A function of a file that did not change cannot have got another name. */
+static void one_build_renames_nothing_and_is_no_other_program(void **state)
+{
+    static const char *const before[] = {"main", "old", NULL}, *const after[] = {"main", "new",
+                                                                                 NULL};
+    static const char *const other[] = {"x", "y", "z", NULL};
+    (void)state;
+    for (int same = 0; same < 2; same++) {
+        struct profile *a = of_app("./app 1", "a1", before),
+                       *b = of_app("./app 2", same ? "a1" : "a2", after);
+        struct diff *d = diff_of(a, b);
+        assert_int_equal(find(d, "old")->renamed != 0, !same);
+        diff_free(d);
+        profile_free(b);
+        b = of_app("./app 2", same ? "a1" : "a2", other);
+        d = diff_of(a, b);
+        assert_int_equal(diff_is_of_others(d), !same);
+        assert_int_equal(strstr(d->why, "hardly a function") != NULL, !same);
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
+/* Stripped programs keep the names that they export: one on a stack is no program with names. */
+static void a_stripped_program_compares_by_its_places(void **state)
+{
+    static const char *const before[] = {"[app+0x1000]", "[app+0x2000]", "[app+0x3000]", NULL};
+    static const char *const after[] = {"[app+0x1000]", "[app+0x2000]", "exported", NULL};
+    static const char *const named[] = {"f", "g", "exported", NULL};
+    (void)state;
+    struct profile *a = of_app("./app 1", "a1", before), *b = of_app("./app 2", "a1", after),
+                   *c = of_app("./app 3", "a1", named);
+    struct diff *d = diff_of(a, b);
+    assert_int_equal(d->unnamed.n, 0);
+    diff_free(d);
+    d = diff_of(a, c);
+    assert_non_null(strstr(buf_cstr(&d->unnamed), "app has no function names before"));
+    diff_free(d);
+    profile_free(a);
+    profile_free(b);
+    profile_free(c);
 }
 
 static char *print_diff(struct profile *a, struct profile *b)
@@ -443,6 +586,32 @@ static void one_pair_on_a_slower_machine_is_inconclusive(void **state)
     profile_free(b);
 }
 
+/* The largest change of all is one that got faster: no reason for "regressed". */
+static void a_regression_names_what_grew(void **state)
+{
+    static const char *const names[] = {"main;lookup", "main;f", "main;g", "main;h", "main;rest"};
+    static const int64_t n[2][5] = {{5000, 2000, 2000, 2000, 5000}, {500, 6000, 5500, 5500, 5000}};
+    struct profile *p[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        p[i] = profile_new();
+        support_value(p[i], "", "samples", "count");
+        for (int k = 0; k < 5; k++)
+            add(p[i], names[k], n[i][k]);
+        profile_stream(p[i], 0)->obtained = BY_SOFTWARE_CLOCK;
+        meta_set_u64(&p[i]->meta, META_CPU_TIME_NS, i ? 22500000000 : 16000000000);
+    }
+    const struct selection *runs[] = {SUPPORT_ALL(p[0], 0), SUPPORT_ALL(p[1], 0)};
+    struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+    assert_true(find(d, "lookup")->self.proven);
+    assert_int_equal(d->verdict, DIFF_REGRESSED);
+    assert_non_null(strstr(d->why, "'f' "));
+    assert_null(strstr(d->why, "lookup"));
+    diff_free(d);
+    profile_free(p[0]);
+    profile_free(p[1]);
+}
+
 /* Two threads that share work: which of them does more differs from run to run. */
 static void work_that_only_changed_threads_is_not_called(void **state)
 {
@@ -623,13 +792,116 @@ static void a_hidden_kernel_in_one_profile_is_told(void **state)
     profile_free(b);
 }
 
+/* One frame in each function of FUNCTIONS, all in the file PATH. */
+static struct profile *program_of(const char *command, const char *path, const char *build,
+                                  const char *functions)
+{
+    struct profile *p = support_folded("other 1\n");
+    set_program(p, command, path, build);
+    struct mapping_id m = {(uint32_t)p->mappings.n - 2};
+    struct text rest = text_of(functions);
+    while (rest.n) {
+        struct function f = {.name = profile_add_str(p, text_cut(&rest, ' '))};
+        struct line line = {.function = profile_add_function(p, &f)};
+        profile_add_frame(p, &(struct frame_key){.mapping = m, .lines = &line, .n_lines = 1});
+    }
+    return p;
+}
+
+static void another_program_is_unlike_and_a_renamed_one_is_not(void **state)
+{
+    static const struct {
+        const char *command, *path, *build, *functions, *wanted;
+    } others[] = {
+        {"./app 2", "/bin/app", "a2", "", ""},
+        {"rg 'a b'", "/bin/rg", "r1", "main search walk", "the program differs: 'app' and 'rg'\n"},
+        {"/x/rg", "/bin/rg", "r1", "", "the program differs: 'app' and 'rg'\n"},
+        {"./new 1", "/bin/new", "n1", "main parse print", ""},
+        {"./new 1", "/bin/new", "a1", "", ""}, /* a copy */
+        {"./app-new", "/bin/app-new", "n1", "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct profile *x = program_of("./app 1", "/bin/app", "a1", "main parse read print");
+        struct profile *y =
+            program_of(others[i].command, others[i].path, others[i].build, others[i].functions);
+        const struct selection *runs[] = {SUPPORT_ALL(x, 0), SUPPORT_ALL(y, 0)};
+        autobuf struct buf b = {0};
+        diff_unlike(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2}, &b);
+        assert_string_equal(buf_cstr(&b), others[i].wanted);
+        profile_free(x);
+        profile_free(y);
+    }
+}
+
+static void one_recording_twice_and_one_without_samples_are_called_that(void **state)
+{
+    (void)state;
+    for (int empty = 0; empty < 2; empty++) {
+        struct profile *a = profile_of(100, 200), *b = profile_of(100, 200);
+        meta_set_str(&a->meta, META_COMMAND, "app");
+        meta_set_u64(&a->meta, META_TIME_NS, 12345);
+        meta_set_str(&b->meta, META_COMMAND, "app");
+        meta_set_u64(&b->meta, META_TIME_NS, 12345);
+        struct selection y = *SUPPORT_ALL(b, 0);
+        if (empty) {
+            y.count_type = 0;
+            y.n_samples = 0;
+        }
+        const struct selection *runs[] = {SUPPORT_ALL(a, 0), &y};
+        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+        assert_non_null(strstr(d->why, empty ? "there are no samples on one side"
+                                             : "both sides are the same recording"));
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
+static void arguments_that_differ_are_named(void **state)
+{
+    static const struct {
+        const char *before, *after, *wanted;
+    } rows[] = {
+        {"app -p fast out", "/x/app -p fast out", ""},
+        {"app -p fast out", "app -p 'very slow' out",
+         "the arguments differ: '-p fast' before, '-p 'very slow'' after"},
+        {"app in", "app -v in", "the arguments differ: none before, '-v' after"},
+        {"app (2 arguments not shown)", "app in", ""},
+        {"app (2 arguments not shown)", "/x/app (2 arguments not shown)", ""},
+        {"app (1 argument not shown)", "app (2 arguments not shown)", "the arguments differ"},
+        {"app not shown)", "app (2 arguments not shown)", "the arguments differ"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct profile *x = profile_new(), *y = profile_new();
+        meta_set_str(&x->meta, META_COMMAND, rows[i].before);
+        meta_set_str(&y->meta, META_COMMAND, rows[i].after);
+        autobuf struct buf b = {0};
+        diff_arguments(x, y, &b);
+        assert_string_equal(buf_cstr(&b), rows[i].wanted);
+        assert_int_equal(diff_arguments_hidden(x, y), strstr(rows[i].before, "not shown)") ||
+                                                          strstr(rows[i].after, "not shown)"));
+        profile_free(x);
+        profile_free(y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_large_change_is_proven_and_recursion_counts_once),
         cmocka_unit_test(the_same_profile_is_unchanged_only_with_enough_samples),
+        cmocka_unit_test(another_program_is_unlike_and_a_renamed_one_is_not),
+        cmocka_unit_test(arguments_that_differ_are_named),
+        cmocka_unit_test(one_recording_twice_and_one_without_samples_are_called_that),
         cmocka_unit_test(one_run_each_of_the_same_program_proves_nothing),
         cmocka_unit_test(one_run_each_proves_nothing_about_the_kernel),
+        cmocka_unit_test(one_pair_with_ten_times_the_work_is_a_change),
+        cmocka_unit_test(one_pair_on_a_busy_machine_needs_more),
+        cmocka_unit_test(one_pair_on_a_busy_machine_needs_a_fifth_of_the_time),
+        cmocka_unit_test(one_build_renames_nothing_and_is_no_other_program),
+        cmocka_unit_test(a_stripped_program_compares_by_its_places),
         cmocka_unit_test(a_command_that_failed_is_told),
         cmocka_unit_test(unlike_clocks_are_told),
         cmocka_unit_test(three_runs_a_side_prove_nothing),
@@ -644,6 +916,7 @@ int main(void)
         cmocka_unit_test(sides_that_were_not_recorded_in_turn_need_more),
         cmocka_unit_test(a_busy_machine_and_no_turns_give_no_verdict),
         cmocka_unit_test(one_pair_on_a_slower_machine_is_inconclusive),
+        cmocka_unit_test(a_regression_names_what_grew),
         cmocka_unit_test(another_program_is_neither_better_nor_worse),
         cmocka_unit_test(work_that_only_changed_threads_is_not_called),
         cmocka_unit_test(cpu_time_is_that_of_what_was_sampled),

@@ -445,6 +445,33 @@ static void tests_weigh_as_much_as_they_matter(void **state)
     assert_float_equal(r[1], 0.01 / 0.2 * 2, 1e-9);
 }
 
+/* A chain of functions that call each other under a lock: the same few samples, ten times. */
+static void a_chain_of_callers_says_no_more_than_one_of_them(void **state)
+{
+    enum { RUNS = 8, CHAIN = 10 };
+    static const double hot[RUNS] = {5.93, 5.99, 5.97, 5.95, 6.17, 6.17, 6.20, 6.20},
+                        lock[RUNS] = {2.8, 0.9, 2.2, 1.6, 0.7, 1.9, 0.4, 1.5};
+    double values[(1 + CHAIN) * RUNS], noise[1 + CHAIN] = {1.0 / 400}, wide[1 + CHAIN][2];
+    struct difftest_effect e[1 + CHAIN];
+    (void)state;
+    for (size_t n = 1; n <= CHAIN; n += CHAIN - 1) {
+        memcpy(values, hot, sizeof hot);
+        for (size_t i = 1; i <= n; i++) {
+            memcpy(values + i * RUNS, lock, sizeof lock);
+            noise[i] = 1.0 / 8;
+        }
+        struct difftest_family f = {
+            .values = values, .noise = noise, .m = 1 + n, .n = RUNS, .n_before = RUNS / 2};
+        difftest_runs(&f, e);
+        struct interval i = difftest_effect_interval(&e[0]);
+        wide[n == CHAIN][0] = i.low;
+        wide[n == CHAIN][1] = i.high;
+    }
+    assert_true(wide[0][0] > 0.1);
+    assert_float_equal(wide[0][0], wide[1][0], 0.02);
+    assert_float_equal(wide[0][1], wide[1][1], 0.02);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +500,7 @@ int main(void)
         cmocka_unit_test(tests_weigh_as_much_as_they_matter),
         cmocka_unit_test(one_of_many_can_stand_out_of_few_runs),
         cmocka_unit_test(the_typical_change_is_not_that_of_a_few),
+        cmocka_unit_test(a_chain_of_callers_says_no_more_than_one_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

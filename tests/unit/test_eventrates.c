@@ -56,7 +56,7 @@ static void rates_are_of_a_functions_own_counts(void **state)
     counts(p, cycles, "slow", 1000, 300);
     counts(p, instructions, "slow", 500, 200);
     struct flat *f = flat_build(SUPPORT_ALL(p, 1), FLAT_FUNCTION);
-    struct eventrates r = eventrates_build(f);
+    struct eventrates r = eventrates_build(f, (struct str_id){0});
     assert_true(r.has[RATE_IPC] && r.has[RATE_BRANCH_MISSES]);
     assert_false(r.has[RATE_CACHE_MISSES] || r.has[RATE_L1_MISSES]);
     near(eventrate_of(&r.rows[row_of(f, "fast")], RATE_IPC).value, 3);
@@ -99,13 +99,47 @@ static void software_events_and_parts_of_a_recording_have_no_rates(void **state)
     counts(p, instructions, "f", 1000, 20);
     profile_stream(p, instructions)->obtained = BY_SOFTWARE_EVENT;
     struct flat *f = flat_build(SUPPORT_ALL(p, 1), FLAT_FUNCTION);
-    struct eventrates r = eventrates_build(f);
+    struct eventrates r = eventrates_build(f, (struct str_id){0});
     assert_false(eventrates_any(&r));
     eventrates_done(&r);
     profile_stream(p, instructions)->obtained = BY_HARDWARE;
-    r = eventrates_build(f);
+    r = eventrates_build(f, (struct str_id){0});
     assert_true(eventrates_any(&r));
     eventrates_done(&r);
+    flat_free(f);
+    profile_free(p);
+}
+
+/* The cycles of one kind of core are not those of another. */
+static void kinds_of_cores_have_rates_of_their_own(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct str_id cores[EVENTRATE_CORES];
+    int cycles = counter(p, "cycles:u"), instructions = counter(p, "instructions:u");
+    counts(p, cycles, "f", 1000, 50);
+    counts(p, instructions, "f", 4000, 50);
+    assert_int_equal(eventrates_cores(p, cores), 0);
+    profile_label_rows(p, cycles, CORE_KEY, text_of("cpu_core"));
+    profile_label_rows(p, instructions, CORE_KEY, text_of("cpu_core"));
+    int other[] = {counter(p, "cycles:u"), counter(p, "instructions:u")};
+    counts(p, other[0], "f", 1000, 50);
+    counts(p, other[1], "f", 1000, 50);
+    for (int i = 1; i >= 0; i--) {
+        struct err err;
+        profile_label_rows(p, other[i], CORE_KEY, text_of("cpu_atom"));
+        assert_int_equal(profile_join_streams(p, i ? instructions : cycles, other[i], &err), 0);
+    }
+    struct flat *f = flat_build(SUPPORT_ALL(p, 1), FLAT_FUNCTION);
+    assert_int_equal(eventrates_cores(p, cores), 2);
+    static const double ipc[] = {4, 1, 2.5};
+    for (int i = 0; i < 3; i++) {
+        struct eventrates r = eventrates_build(f, i < 2 ? cores[i] : (struct str_id){0});
+        assert_true(r.has[RATE_IPC]);
+        near(eventrate_of(&r.whole, RATE_IPC).value, ipc[i]);
+        near(eventrate_of(&r.rows[row_of(f, "f")], RATE_IPC).value, ipc[i]);
+        eventrates_done(&r);
+    }
     flat_free(f);
     profile_free(p);
 }
@@ -116,6 +150,7 @@ int main(void)
         cmocka_unit_test(rates_are_of_a_functions_own_counts),
         cmocka_unit_test(an_interval_has_the_error_of_both_sides),
         cmocka_unit_test(software_events_and_parts_of_a_recording_have_no_rates),
+        cmocka_unit_test(kinds_of_cores_have_rates_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,6 +84,20 @@ static void second_replaces_all_of_the_first(void **state)
     assert_int_equal(count(here), 1);
 }
 
+static void folders_above_are_made(void **state)
+{
+    (void)state;
+    struct folder f;
+    struct err err;
+    autofree char *perf = mem_printf("%s/a/b/perf", here), *file = mem_printf("%s/file", here);
+    publish(perf, "one");
+    assert_true(has(perf, "one"));
+    put(here, "file", "");
+    autofree char *below = mem_printf("%s/perf", file);
+    assert_int_equal(folder_open(&f, below, &err), -1);
+    folder_drop(&f);
+}
+
 static void dropped_one_leaves_the_old(void **state)
 {
     autofree char *perf = mem_printf("%s/perf", here);
@@ -266,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(second_replaces_all_of_the_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(folders_above_are_made, set_up, tear_down),
         cmocka_unit_test_setup_teardown(dropped_one_leaves_the_old, set_up, tear_down),
         cmocka_unit_test_setup_teardown(folder_of_others_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(file_in_the_way_is_refused, set_up, tear_down),

@@ -40,6 +40,20 @@ static void repetitions_are_averaged_and_aggregates_left_out(void **state)
     program_answer_done(&a);
 }
 
+static void a_filter_leaves_what_has_it_in_its_name(void **state)
+{
+    struct program_answer a = {0};
+    struct err err;
+    (void)state;
+    assert_int_equal(foreign_parse_google(&a, text_of(google), &err), 0);
+    assert_int_equal(foreign_filter(&a, "ol", &err), 0);
+    assert_int_equal(a.results.n, 1);
+    assert_string_equal(a.results.at[0].name, "old");
+    assert_int_equal(foreign_filter(&a, "sum", &err), -1);
+    assert_int_equal(a.results.n, 0);
+    program_answer_done(&a);
+}
+
 static void what_is_no_json_is_an_error_and_a_failed_benchmark_too(void **state)
 {
     struct program_answer a = {0}, b = {0};
@@ -89,7 +103,7 @@ static void criterion_has_a_folder_for_each_benchmark(void **state)
     make(root, "fib/20/base");
     make(root, "plain/new");
     write_to(root, "fib/20/new/benchmark.json",
-             "{\"group_id\": \"fib\", \"full_id\": \"fib/n=20\"}");
+             "{\"group_id\": \"fib\", \"throughput\": {\"Bytes\": 64}, \"full_id\": \"fib/n=20\"}");
     write_to(root, "fib/20/new/estimates.json",
              "{\"median\": {\"point_estimate\": 1}, \"mean\": {\"confidence_interval\": {}, "
              "\"point_estimate\": 26029.5}}");
@@ -102,6 +116,8 @@ static void criterion_has_a_folder_for_each_benchmark(void **state)
         assert_true(fib || strcmp(a.results.at[i].name, "plain") == 0);
         assert_true(a.results.at[i].ns == (fib ? 26029.5 : 12));
         assert_true(isnan(a.results.at[i].cpu_ns));
+        assert_true(isnan(a.results.at[i].r2) && isnan(a.results.at[i].cpu_r2));
+        assert_true(a.results.at[i].bytes == (fib ? 64 : 0) && a.results.at[i].items == 0);
     }
     clock_gettime(CLOCK_REALTIME, &later);
     later.tv_sec += 60;
@@ -117,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repetitions_are_averaged_and_aggregates_left_out),
+        cmocka_unit_test(a_filter_leaves_what_has_it_in_its_name),
         cmocka_unit_test(what_is_no_json_is_an_error_and_a_failed_benchmark_too),
         cmocka_unit_test(criterion_has_a_folder_for_each_benchmark),
     };

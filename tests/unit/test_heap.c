@@ -153,6 +153,24 @@ static void the_peak_is_what_each_site_held_then(void **state)
     profile_free(p);
 }
 
+static void a_peak_is_when_that_much_was_held_for_the_first_time(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct heap_tally t = new_tally(p, 0);
+    uint32_t site = heap_tally_new_site(&t, &(struct heap_site){.stack.i = 3});
+    for (uint64_t i = 1; i < 4; i++) {
+        heap_tally_time(&t, i * 1000000);
+        t.now = i * 1000000;
+        heap_tally_alloc(&t, site, 100);
+        heap_tally_free(&t, &(struct heap_free){.site = site, .size_bytes = 100});
+    }
+    assert_int_equal(t.peak_bytes, 100);
+    assert_int_equal(t.peak_at, 1000000);
+    heap_tally_done(&t);
+    profile_free(p);
+}
+
 /* Two blocks at once, then nothing for five seconds: they were there all the time. */
 static void what_is_live_is_known_from_the_end_of_its_slice_on(void **state)
 {
@@ -355,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_live_block_takes_at_most_64_bytes),
         cmocka_unit_test(sizes_of_48_bits_come_back),
         cmocka_unit_test(the_peak_is_what_each_site_held_then),
+        cmocka_unit_test(a_peak_is_when_that_much_was_held_for_the_first_time),
         cmocka_unit_test(what_is_live_is_known_from_the_end_of_its_slice_on),
         cmocka_unit_test(rows_are_of_slices_and_add_up),
         cmocka_unit_test(malloc_adds_a_header_and_rounds_up),

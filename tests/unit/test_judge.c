@@ -394,7 +394,7 @@ static void findings_beyond_what_is_allowed_fail(void **state)
     make_suite(&s, 1);
     struct suite_result *r = &s.results.at[0];
     r->findings[FOUND_MEMCHECK] = (struct suite_findings){.made = true, .n = 1};
-    assert_int_equal(judge(&s, false), SUITE_RULES);
+    assert_int_equal(judge(&s, false), SUITE_FINDINGS);
     assert_true(r->too_many_findings);
     r->findings[FOUND_MEMCHECK].n = 0;
     assert_int_equal(judge(&s, false), SUITE_OK);
@@ -471,7 +471,7 @@ static void a_suite_runs_by_a_call_and_says_what_it_does(void **state)
     (void)state;
     assert_int_equal(run_once(&first, &h, &err), 0);
     assert_int_equal(h.phases, PHASES);
-    assert_non_null(strstr(buf_cstr(&h.lines), "quick: bench"));
+    assert_non_null(strstr(buf_cstr(&h.lines), "quick: timed runs"));
     assert_string_equal(first.published, "perf/index.html");
     assert_int_equal(access("perf/index.html", R_OK), 0);
     assert_int_equal(first.suite.results.at[0].bench->runs.n, 4);

@@ -113,6 +113,51 @@ static void states_are_where_they_were(void **state)
     profile_free(p);
 }
 
+/* Waits that were only counted have no times: what is running is known as a sum alone. */
+static void what_has_no_times_is_spread(void **state)
+{
+    struct profile *p = lanes_profile();
+    struct waitstream w;
+    struct row many = {.thread = {1}, .time_ns = 5000 * (uint64_t)MS, .duration_ns = 2 * MS};
+    (void)state;
+    assert_true(waitstream_find(p, &w));
+    many.thread = p->streams.at[w.states]->rows.thread[0];
+    many.stack = p->streams.at[w.waits]->rows.stack[0];
+    many.attrs = waitstream_part(p, WAIT_SUMMED);
+    lanes_row(p, w.waits, many, 9, 0, 0);
+    json_t *answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10}");
+    json_t *lane = json_array_get(json_object_get(answer, "states"), 0);
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(bin_of(lane, "running", i), 3);
+        assert_int_equal(bin_of(lane, "runnable", i), 3);
+        assert_int_equal(bin_of(lane, "blocked", i), 4);
+        assert_int_equal(bin_of(json_object_get(lane, "reasons"), "lock", i), 4);
+    }
+    json_decref(answer);
+    profile_free(p);
+}
+
+/* It has the name of its program first, its own, and for a moment another. */
+static void a_thread_has_the_name_under_which_it_worked(void **state)
+{
+    struct profile *p = profile_new();
+    const char *const names[] = {"program", "worker", "worker", "worker", "helper"};
+    (void)state;
+    support_value(p, "cpu-clock", "samples", "count");
+    for (size_t i = 0; i < 5; i++) {
+        struct thread_key key = {profile_add_str(p, text_of(names[i])), 10, 11};
+        lanes_row(p, 0, (struct row){.thread = profile_add_thread(p, &key), .time_ns = i * MS}, 1,
+                  0, 0);
+    }
+    json_t *answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10}");
+    json_t *lanes = json_object_get(answer, "lanes"), *lane = json_array_get(lanes, 0);
+    assert_int_equal(json_array_size(lanes), 1);
+    assert_string_equal(json_string_value(json_object_get(lane, "name")), "worker");
+    assert_int_equal(json_integer_value(json_object_get(lane, "total")), 5);
+    json_decref(answer);
+    profile_free(p);
+}
+
 static void events_are_marks_unless_they_are_looked_at(void **state)
 {
     (void)state;
@@ -143,6 +188,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_are_where_they_were),
+        cmocka_unit_test(what_has_no_times_is_spread),
+        cmocka_unit_test(a_thread_has_the_name_under_which_it_worked),
         cmocka_unit_test(events_are_marks_unless_they_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Which locks a program waited for, from rows that are known. */
 #include "analysis/lockstory.h"
+#include "model/waitstream.h"
 #include "record/locks_inner.h"
 #include "symbol/dataname.h"
 
@@ -82,11 +83,11 @@ static void made_add_order(struct made *m, const char *held, const char *lock)
     assert_int_equal(profile_add_row(m->p, m->l.orders, &row, &err), 0);
 }
 
-static const struct lockstory_insight *insight_find(const struct lockstory *s, const char *title)
+static const struct finding *insight_find(const struct lockstory *s, const char *title)
 {
-    for (size_t i = 0; i < s->insights.n; i++)
-        if (strcmp(s->insights.at[i].title, title) == 0)
-            return &s->insights.at[i];
+    for (size_t i = 0; i < s->insights.at.n; i++)
+        if (strcmp(s->insights.at.at[i].title, title) == 0)
+            return &s->insights.at.at[i];
     return NULL;
 }
 
@@ -149,6 +150,39 @@ static void locks_waited_for_as_long_have_an_order(void **state)
     profile_free(m.p);
 }
 
+static void mutexes_taken_back_after_a_condition_are_counted(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"main", "pthread_cond_wait", "__pthread_mutex_cond_lock"};
+    struct made m;
+    struct lockstory s;
+    struct waitstream w;
+    struct err err;
+    made_init(&m);
+    made_add_wait(&m, &(struct made_wait){"c", "condition", "f", 0, 1000, 500});
+    assert_true(waitstream_add(m.p, &w));
+    struct frame_id frames[4] = {
+        [3] = profile_add_named_frame(m.p, text_of("futex_wait"), FRAME_KERNEL)};
+    for (int i = 0; i < 3; i++)
+        frames[i] = profile_add_named_frame(m.p, text_of(names[i]), FRAME_USER);
+    int64_t values[WAIT_COLUMNS] = {[WAIT_COUNT] = 1, [WAIT_BLOCKED] = 70};
+    struct row row = {.stack = stacks_intern(&m.p->stacks, frames, 4),
+                      .thread = m.threads[0],
+                      .has_time = true,
+                      .time_ns = 1400,
+                      .duration_ns = 70,
+                      .values = values};
+    assert_int_equal(profile_add_row(m.p, w.waits, &row, &err), 0);
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    assert_int_equal(s.retaken, 1);
+    assert_int_equal(s.retaken_ns, 70);
+    assert_int_equal(s.futex_waits, 0);
+    assert_int_equal(s.locks_total.n, 0);
+    assert_int_equal(s.signals_total.wait_ns, 500);
+    lockstory_done(&s);
+    profile_free(m.p);
+}
+
 static void who_locks_for_others_is_not_named(void **state)
 {
     (void)state;
@@ -205,7 +239,7 @@ static bool has_convoy_of(const char *kind, int waits, uint64_t unit_ns)
     made_init(&m);
     add_convoy(&m, kind, waits, unit_ns);
     assert_int_equal(lockstory_build(&s, m.p, &err), 0);
-    const struct lockstory_insight *i = insight_find(&s, "lock convoy");
+    const struct finding *i = insight_find(&s, "lock convoy");
     assert_true(!i || strstr(i->text, "3 threads queued for hot during 100%"));
     bool found = i != NULL;
     lockstory_done(&s);
@@ -292,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_summed_by_lock_and_place),
         cmocka_unit_test(locks_waited_for_as_long_have_an_order),
+        cmocka_unit_test(mutexes_taken_back_after_a_condition_are_counted),
         cmocka_unit_test(who_locks_for_others_is_not_named),
         cmocka_unit_test(a_profile_without_locks_is_refused),
         cmocka_unit_test(a_convoy_needs_many_waits_for_a_lock_that_excludes),

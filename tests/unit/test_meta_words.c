@@ -1,4 +1,5 @@
 /* What is known about a measurement, as people read it. */
+#include "model/meta_program.h"
 #include "model/meta_words.h"
 
 #include <setjmp.h>
@@ -64,11 +65,30 @@ static void the_public_sees_no_arguments_and_no_home_folder(void **state)
     }
 }
 
+static void the_program_is_the_first_words_file(void **state)
+{
+    static const char *const rows[][2] = {{"/bin/app --fast", "app"},
+                                          {"'my app' 1", "my app"},
+                                          {"nginx: worker process", "nginx"},
+                                          {"/usr/bin/perf record ./app", ""},
+                                          {"", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct meta m = {0};
+        autobuf struct buf b = {0};
+        meta_set_str(&m, META_COMMAND, rows[i][0]);
+        assert_int_equal(meta_program(&m, &b), *rows[i][1] != 0);
+        assert_string_equal(buf_cstr(&b), rows[i][1]);
+        meta_done(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_written_by_what_their_key_means),
         cmocka_unit_test(keys_have_titles_and_others_are_their_own),
+        cmocka_unit_test(the_program_is_the_first_words_file),
         cmocka_unit_test(the_public_sees_no_arguments_and_no_home_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static double read_output(const char *section, const char *output)
     struct err err;
     assert_int_equal(metrics_build(&m, &c, "chat", &err), 0);
     assert_int_equal(m.at.n, 1);
-    double v = metric_in_output(&m.at.at[0], text_of(output));
+    double v = metric_in_output(&m.at.at[0], text_of(output), &(size_t){0});
     metrics_done(&m);
     conf_done(&c);
     return v;
@@ -45,6 +45,16 @@ static void the_last_match_counts(void **state)
     assert_true(read_output("pattern = ^[0-9]+$", "12\nx 13\n14\n") == 14);
     assert_true(read_output("pattern = a([0-9]*)", "a7 a") == 7); /* an empty group is no number */
     assert_true(read_output("pattern = x([0-9])|y([0-9])", "x1 y2") == 1);
+}
+
+static void numbers_are_written_out(void **state)
+{
+    (void)state;
+    char text[UNITS_MAX];
+    assert_string_equal(metric_number(text, 41.2345), "41.23");
+    assert_string_equal(metric_number(text, 26634567.8), "26,634,568");
+    assert_string_equal(metric_number(text, -3e7), "-3e+07");
+    assert_string_equal(metric_number(text, 0.00012), "0.00012");
 }
 
 static void no_match_is_no_number(void **state)
@@ -189,16 +199,47 @@ static void less_of_what_should_be_more_is_worse(void **state)
     assert_non_null(strstr(said, "): worse"));
 }
 
+/* Half of the pairs are of a slow hour: each pair gained 3 %, and the medians fell. */
+static void medians_that_contradict_the_change_are_named_as_such(void **state)
+{
+    struct series_set set = {0};
+    autobuf struct buf b = {0};
+    (void)state;
+    fill(&set, "before", 100);
+    fill(&set, "after", 103);
+    for (size_t i = 0; i < 20; i++) {
+        double slow = i < 9 ? 0.5 : 1;
+        set.series.at[0].runs.at[i].value[MEASURE_METRIC] = slow * (100 + (double)i);
+        set.series.at[1].runs.at[i].value[MEASURE_METRIC] = slow * 1.03 * (100 + (double)i);
+    }
+    for (size_t i = 9; i < 11; i++) /* pairs that went the other way */
+        set.series.at[1].runs.at[i].value[MEASURE_METRIC] = 60;
+    struct comparison c = {&set.series.at[0], &set.series.at[1], MEASURE_METRIC, .limit = NAN};
+    struct metric m = {.name = (char *)"rps", .unit = (char *)"", .more_is_better = true};
+    struct verdict_opts o = {.band = PAIRED_BAND, .risk = PAIRED_RISK, .look = PAIRED_ONLY_LOOK};
+    verdict_compare(&c, &o);
+    metric_say(&b, &m, &c);
+    if (!strstr(buf_cstr(&b), "rps medians 109.5 -> 60; median change of the pairs (+3.0%, "))
+        fail_msg("%s", buf_cstr(&b));
+    c.apart = true;
+    buf_done(&b);
+    metric_say(&b, &m, &c);
+    assert_non_null(strstr(buf_cstr(&b), "; change between the sessions (+3.0%"));
+    series_set_done(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_match_counts),
+        cmocka_unit_test(numbers_are_written_out),
         cmocka_unit_test(no_match_is_no_number),
         cmocka_unit_test(a_field_is_found_by_its_path),
         cmocka_unit_test(a_file_of_an_earlier_run_does_not_count),
         cmocka_unit_test(sections_that_are_not_whole_are_refused),
         cmocka_unit_test(a_metric_is_of_the_workloads_that_it_names),
         cmocka_unit_test(less_of_what_should_be_more_is_worse),
+        cmocka_unit_test(medians_that_contradict_the_change_are_named_as_such),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

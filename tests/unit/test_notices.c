@@ -41,7 +41,7 @@ static void github_lines_stay_lines(void **state)
     (void)state;
     autofree char *text = annotate(NULL, NOTICES_GITHUB);
     assert_string_equal(text, "::error title=a%2Cb%3Ac failed::It was killed%0Aby 100%25 of us.\n"
-                              "::error title=leaky has memory or thread errors::2 "
+                              "::error title=leaky has findings::2 "
                               "findings.%0Aone%0Atwo%0A\n");
 }
 

@@ -95,24 +95,25 @@ static void new_files_are_private_and_old_ones_keep_their_mode(void **state)
 {
     (void)state;
     mode_t before = umask(0);
-    publish_word("x", "first");
+    publish_word("x.kelvin", "first");
     umask(before);
-    folder_check_mode("x", 0600);
-    folder_shell("chmod 640 x");
-    publish_word("x", "second");
-    folder_check_mode("x", 0640);
-    folder_check_content("x", "second");
-    folder_check_content("x.old", "first");
-    assert_int_equal(path_kind("x.part"), PATH_NOTHING);
+    folder_check_mode("x.kelvin", 0600);
+    folder_shell("chmod 640 x.kelvin");
+    publish_word("x.kelvin", "second");
+    folder_check_mode("x.kelvin", 0640);
+    folder_check_content("x.kelvin", "second");
+    folder_check_content("x.kelvin.old", "first");
+    assert_int_equal(path_kind("x.kelvin.part"), PATH_NOTHING);
 }
 
 static void links_as_the_target_are_written_through(void **state)
 {
     (void)state;
-    folder_shell("mkdir far && printf old >far/real && ln -s far/real x && ln -s far/none y");
+    folder_shell(
+        "mkdir far && printf old >far/real.kelvin && ln -s far/real.kelvin x && ln -s far/none y");
     publish_word("x", "new");
-    folder_check_content("far/real", "new");
-    folder_check_content("far/real.old", "old");
+    folder_check_content("far/real.kelvin", "new");
+    folder_check_content("far/real.kelvin.old", "old");
     publish_word("y", "made");
     folder_check_content("far/none", "made");
     folder_shell("test -L x && test -L y");
@@ -121,21 +122,35 @@ static void links_as_the_target_are_written_through(void **state)
 static void an_old_recording_is_never_lost(void **state)
 {
     (void)state;
-    publish_word("x", "first");
-    folder_shell("ln -s victim x.old && ln -s victim x.old.new");
-    publish_word("x", "second");
-    folder_check_content("x.old", "first");
+    publish_word("x.kelvin", "first");
+    folder_shell("ln -s victim x.kelvin.old && ln -s victim x.kelvin.old.new");
+    publish_word("x.kelvin", "second");
+    folder_check_content("x.kelvin.old", "first");
     folder_check_content("victim", "precious");
-    folder_shell("rm -f x.old x.old.new && mkdir x.old");
+    folder_shell("rm -f x.kelvin.old x.kelvin.old.new && mkdir x.kelvin.old");
     struct partfile f;
     struct err err;
-    assert_int_equal(partfile_open(&f, "x", &err), 0);
+    assert_int_equal(partfile_open(&f, "x.kelvin", &err), 0);
     fputs("third", f.out);
     assert_int_equal(partfile_publish(&f, true, &err), -1);
-    assert_non_null(strstr(err.text, "x.old"));
+    assert_non_null(strstr(err.text, "x.kelvin.old"));
     partfile_close(&f, true);
-    folder_check_content("x", "second");
-    folder_check_content("x.part", "third");
+    folder_check_content("x.kelvin", "second");
+    folder_check_content("x.kelvin.part", "third");
+}
+
+static void a_file_that_is_no_recording_is_not_replaced(void **state)
+{
+    (void)state;
+    struct partfile f;
+    struct err err;
+    assert_int_equal(partfile_open(&f, "victim", &err), -1);
+    assert_non_null(strstr(err.text, "not a recording"));
+    folder_check_content("victim", "precious");
+    assert_int_equal(path_kind("victim.part"), PATH_NOTHING);
+    folder_shell("printf 'KELVIN\\r\\n\\032' >mine && : >empty");
+    publish_word("mine", "new");
+    publish_word("empty", "new");
 }
 
 static void a_file_that_was_exchanged_is_not_published(void **state)
@@ -143,15 +158,15 @@ static void a_file_that_was_exchanged_is_not_published(void **state)
     struct partfile f;
     struct err err;
     (void)state;
-    publish_word("x", "first");
-    assert_int_equal(partfile_open(&f, "x", &err), 0);
-    folder_shell("rm x.part && ln -s victim x.part");
+    publish_word("x.kelvin", "first");
+    assert_int_equal(partfile_open(&f, "x.kelvin", &err), 0);
+    folder_shell("rm x.kelvin.part && ln -s victim x.kelvin.part");
     assert_false(partfile_is_there(&f));
     assert_int_equal(partfile_publish(&f, true, &err), -1);
     assert_non_null(strstr(err.text, "replaced"));
     partfile_close(&f, true);
-    folder_check_content("x", "first");
-    folder_shell("test ! -L x");
+    folder_check_content("x.kelvin", "first");
+    folder_shell("test ! -L x.kelvin");
 }
 
 static void two_recorders_do_not_share_a_file(void **state)
@@ -178,6 +193,7 @@ int main(void)
         cmocka_unit_test_setup(new_files_are_private_and_old_ones_keep_their_mode, folder_fill),
         cmocka_unit_test_setup(links_as_the_target_are_written_through, folder_fill),
         cmocka_unit_test_setup(an_old_recording_is_never_lost, folder_fill),
+        cmocka_unit_test_setup(a_file_that_is_no_recording_is_not_replaced, folder_fill),
         cmocka_unit_test_setup(a_file_that_was_exchanged_is_not_published, folder_fill),
         cmocka_unit_test_setup(two_recorders_do_not_share_a_file, folder_fill),
     };

@@ -155,6 +155,34 @@ static void members_of_a_group_have_their_own_values(void **state)
     profile_free(p);
 }
 
+/* Two threads' group of which the kernel let other counters have a part of the time. */
+static void counters_that_took_turns_are_told(void **state)
+{
+    (void)state;
+    struct perf_event_attr attrs[] = {event_attr(PERF_TYPE_HARDWARE, 0),
+                                      event_attr(PERF_TYPE_HARDWARE, 1)};
+    for (size_t i = 0; i < 2; i++) {
+        attrs[i].sample_type |= PERF_SAMPLE_READ;
+        attrs[i].inherit = 1;
+        attrs[i].read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
+                               PERF_FORMAT_TOTAL_TIME_RUNNING;
+    }
+    autobuf struct buf data = {0};
+    for (uint32_t i = 1; i <= 4; i++) {
+        autobuf struct buf body = {0};
+        uint32_t tid = 5 + i % 2;
+        WORDS(&body, ID, 0x400010, ids(5, tid), 100 * i, 999, 2, 1000 * i, 620 * i, 10 * i, ID,
+              5 * i, ID + 1, 2, (uint64_t)PERF_CONTEXT_USER, 0x400010);
+        add_record(&data, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, buf_text(&body));
+    }
+    struct profile *p = read_events(attrs, 2, buf_text(&data), NULL);
+    const char *running = meta_find(&p->meta, META_RUNNING);
+    assert_non_null(running);
+    assert_string_equal(running, "cycles 62% of the time, instructions 62% of the time");
+    assert_int_equal(profile_stream(p, 1)->types[1].total, 35); /* 20 and 15: of each thread */
+    profile_free(p);
+}
+
 static void cores_of_a_hybrid_cpu_are_summed(void **state)
 {
     (void)state;
@@ -174,6 +202,13 @@ static void cores_of_a_hybrid_cpu_are_summed(void **state)
         assert_int_equal(profile_stream(p, 0)->rows.n, 2);
         assert_int_equal(profile_stream(p, 0)->types[0].total, 2);
         assert_int_equal(profile_stream(p, 0)->types[1].total, 510);
+        for (size_t k = 0; i && k < 2; k++) {
+            const struct rows *rows = &profile_stream(p, 0)->rows;
+            const struct attr_node *n = &p->attrs.nodes.at[rows->attrs[k].i];
+            assert_true(text_is(profile_str(p, n->attr.key), CORE_KEY));
+            assert_true(text_is(profile_str(p, n->attr.text),
+                                rows->time_ns[k] == 100 ? "cpu_atom" : "cpu_core"));
+        }
         profile_free(p);
     }
 }
@@ -217,6 +252,7 @@ int main(void)
         cmocka_unit_test(each_event_has_a_stream_and_the_files_first_is_shown_first),
         cmocka_unit_test(losses_belong_to_their_event),
         cmocka_unit_test(members_of_a_group_have_their_own_values),
+        cmocka_unit_test(counters_that_took_turns_are_told),
         cmocka_unit_test(cores_of_a_hybrid_cpu_are_summed),
         cmocka_unit_test(processes_have_times_and_parents),
         cmocka_unit_test(both_clocks_are_known_if_told),

@@ -136,6 +136,7 @@ static void check_closed(void)
                 "closed/tool: you may not enter the folder 'closed'");
     expect_text("tool", PROGRAM_CLOSED,
                 "tool: not found in PATH, of which you may not enter 'closed'");
+    expect_text("mine", PROGRAM_CLOSED, "mine: not found in PATH; did you mean './mine'?");
     setenv("PATH", "closed:three", 1);
     if (!program_exists("tool"))
         _exit(3);

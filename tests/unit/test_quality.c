@@ -163,10 +163,30 @@ static void what_was_not_sampled_is_told_where_it_is_clear(void **state)
     assert_float_equal(quality_sampled(76, 100, 100), 0.76, 1e-12);
 }
 
+/* A table of functions must not have more CPU time than the program. */
+static void times_add_up_to_the_cpu_time_that_the_kernel_counted(void **state)
+{
+    static const struct {
+        uint64_t sampled_ns, of_ns;
+        double scale;
+    } cases[] = {{1944, 1849, 1849.0 / 1944}, {894, 922, 922.0 / 894}, {0, 922, 1}, {400, 922, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile *p = support_folded("main;f 100000\n");
+        if (cases[i].sampled_ns)
+            meta_set_u64(&p->meta, META_SAMPLED_NS, cases[i].sampled_ns);
+        meta_set_u64(&p->meta, META_SAMPLED_OF_NS, cases[i].of_ns);
+        p->streams.at[0]->types[0].role = ROLE_SAMPLES;
+        assert_float_equal(quality_cpu_scale(SUPPORT_ALL(p, 0)), cases[i].scale, 1e-9);
+        profile_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_sampled_is_no_depth_and_nothing_unnamed),
+        cmocka_unit_test(times_add_up_to_the_cpu_time_that_the_kernel_counted),
         cmocka_unit_test(depths_are_weighted_by_samples),
         cmocka_unit_test(inlined_functions_are_frames_too),
         cmocka_unit_test(hidden_functions_are_not_counted),

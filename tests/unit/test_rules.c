@@ -245,6 +245,9 @@ static void misses_are_numbers_or_rates_or_changes(void **state)
     assert_string_equal(rule.function, "parse");
     is_range(rule.range, RULE_PER_1000, -INFINITY, 2.5);
     rules_done(&r);
+    rule = one(&r, "diff memory <= +5%");
+    assert_true(rule.change && rule.kind == RULE_MEMORY && rule.range.unit == RULE_RELATIVE);
+    rules_done(&r);
     rule = one(&r, "diff l1-misses parse <= +2%");
     assert_int_equal(rule.kind, RULE_L1_MISSES);
     assert_true(rule.change);
@@ -357,7 +360,11 @@ static const struct {
     {"memory <= 5 ms", 13, "not a unit of memory"},
     {"cache-misses <= 5 per 100", 23, "per 1000"},
     {"cache-misses <= 5 per hour", 19, "per 1000"},
-    {"diff cache-misses <= 5 points", 19, "by a part of it"},
+    {"diff cache-misses <= 5 points", 23, "by a part of it"},
+    {"time f 1 ms..20 s", 9, "behind the second: '10..50 ms'"},
+    {"diff memory <= +5 MiB", 18, "write '+5%'"},
+    {"diff memory parse <= +5%", 13, "not a range"},
+    {"diff time <= +5%", 6, "'total' or 'self'"},
     {"hotspot f", 10, "a tier is missing"},
     {"hotspot f first", 11, "'first' is not a tier"},
     {"evil\033[31m", 1, "'evil?[31m'"},

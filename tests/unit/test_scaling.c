@@ -115,6 +115,35 @@ static void runs_of_one_size_keep_their_order(void **state)
         profile_free(p[i]);
 }
 
+/* Three points on a line by luck: 15 samples of 1,000 in each run know no exponent to a hundredth.
+ */
+static void an_exponent_is_not_known_better_than_its_samples(void **state)
+{
+    enum { N = 3 };
+    struct profile *p[N];
+    struct selection all[N];
+    struct scaling_run runs[N];
+    struct scaling s;
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        p[i] = support_folded("main;f 15\nmain;g 985\n");
+        profile_stream(p[i], 0)->obtained = BY_SOFTWARE_CLOCK;
+        all[i] = selection_all(p[i], (struct value_ref){0, 0});
+        all[i].count_type = 0;
+        all[i].n_samples = 1000;
+        runs[i] = (struct scaling_run){&all[i], 1000.0 * (double)(1u << i)};
+    }
+    scaling_build(&s, runs, N, 5);
+    struct growth g = scaling_of(&s, text_of("f"), FLAT_SELF).growth;
+    assert_true(g.exponent > -0.001 && g.exponent < 0.001);
+    assert_true(g.interval.low < -0.3 && g.interval.high > 0.3);
+    g = scaling_of(&s, text_of("g"), FLAT_SELF).growth;
+    assert_true(g.interval.low > -0.02 && g.interval.high < 0.02);
+    scaling_done(&s);
+    for (size_t i = 0; i < N; i++)
+        profile_free(p[i]);
+}
+
 /* What was not met at a size says nothing there: the ratio is from the first size that has it to
  * the last. */
 static void a_ratio_leaves_out_sizes_without_the_function(void **state)
@@ -223,6 +252,7 @@ int main(void)
         cmocka_unit_test(seconds_compare_whatever_the_event),
         cmocka_unit_test(counts_of_unlike_events_do_not),
         cmocka_unit_test(runs_of_one_size_keep_their_order),
+        cmocka_unit_test(an_exponent_is_not_known_better_than_its_samples),
         cmocka_unit_test(a_ratio_leaves_out_sizes_without_the_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -329,9 +329,9 @@ static void the_slowest_span_says_what_it_waited_for(void **state)
 
 static const char *said(const struct scopeinsights *s, const char *title)
 {
-    for (size_t i = 0; i < s->at.n; i++)
-        if (strcmp(s->at.at[i].title, title) == 0)
-            return s->at.at[i].text;
+    for (size_t i = 0; i < s->found.at.n; i++)
+        if (strcmp(s->found.at.at[i].title, title) == 0)
+            return s->found.at.at[i].text;
     return "";
 }
 

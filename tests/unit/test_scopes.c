@@ -432,7 +432,7 @@ static void prints_in_diff(const struct compared *c, const char *words)
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
-    scopediff_print_text(out, &v, 200, false);
+    scopediff_print(out, &v, &(struct document_paper){DOCUMENT_AS_TEXT, 200, false});
     fclose(out);
     if (!strstr(text, words))
         fail_msg("no '%s' in: %s", words, text);

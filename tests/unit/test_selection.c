@@ -632,6 +632,9 @@ static void a_subtree_need_not_name_what_starts_the_program(void **state)
     add_sample(p, "clone3;start_thread;worker;main;parse", 2);
     assert_folded(p, &(struct selection_opts){.subtree = "main;parse"}, "parse;read 5\n");
     assert_folded(p, &(struct selection_opts){.subtree = "worker;main"}, "main;parse 2\n");
+    add_sample(p, "clone3;start_thread;[libstdc++.so.6.0.30+0xd4490];job;run", 7);
+    add_sample(p, "clone3;start_thread;execute_native_thread_routine;job;run", 1);
+    assert_folded(p, &(struct selection_opts){.subtree = "job"}, "job;run 8\n");
     assert_folded(p, &(struct selection_opts){.subtree = "_start;__libc_start_main"},
                   "__libc_start_main;__libc_start_call_main;main;parse;read 5\n"
                   "__libc_start_main;__libc_start_call_main;main;print 3\n");

@@ -2,6 +2,7 @@
  * Length, class and flow of x86-64 instructions; basic blocks. The bytes are what GNU as makes of
  * the text beside them.
  */
+#include "code/intloop.h"
 #include "code/listing.h"
 #include "code/simd.h"
 
@@ -169,6 +170,59 @@ static void test_scalar_loop_is_a_candidate(void **state)
     assert_false(simd_is_candidate(&straight));
 }
 
+/* Whether any block of CODE is taken for a loop of integers that could use vectors. */
+static bool is_int_loop(struct text code)
+{
+    struct listing l = {0};
+    bool found = false;
+    listing_add(&l, 0x1000, code);
+    listing_cut(&l);
+    for (size_t i = 0; i < l.blocks.n; i++)
+        found |= intloop_is_candidate(&l, &l.blocks.at[i]);
+    listing_done(&l);
+    return found;
+}
+
+/* Two ends at two pointers: as gcc -O2 makes it of bc's multiplication, by either order of both. */
+static void test_a_loop_with_two_ends_is_a_candidate(void **state)
+{
+    (void)state;
+    /* 0: cmp rdx,r9; jb 1d; movzx ecx,[rdx]; movzx edi,[rax]; add rax,1; sub rdx,1; imul ecx,edi;
+     * add esi,ecx; cmp r8,rax; jae 0; ret */
+    static const char header_first[] =
+        "\x4c\x39\xca\x72\x18\x0f\xb6\x0a\x0f\xb6\x38\x48\x83\xc0\x01\x48\x83\xea\x01\x0f\xaf\xcf"
+        "\x01\xce\x49\x39\xc0\x73\xe3\xc3";
+    /* The same with the body first: ... cmp rdi,rsi; jb out; cmp rcx,rdx; jae 0; ret */
+    static const char body_first[] =
+        "\x0f\xb6\x07\x44\x0f\xb6\x0a\x48\x83\xef\x01\x48\x83\xc2\x01\x41\x0f\xaf\xc1\x41\x01\xc0"
+        "\x48\x39\xf7\x72\x05\x48\x39\xd1\x73\xe0\xc3";
+    /* 0: movzx ecx,[rdi+rax]; cmp cl,[rsi+rax]; jne out; add rax,1; add r8d,ecx; cmp rax,rdx;
+     * jne 0; ret: ends by what it reads */
+    static const char by_data[] = "\x0f\xb6\x0c\x07\x3a\x0c\x06\x75\x0c\x48\x83\xc0\x01\x41\x01\xc8"
+                                  "\x48\x39\xd0\x75\xeb\xc3";
+    assert_true(is_int_loop((struct text){header_first, sizeof header_first - 1}));
+    assert_true(is_int_loop((struct text){body_first, sizeof body_first - 1}));
+    assert_false(is_int_loop((struct text){by_data, sizeof by_data - 1}));
+}
+
+/* Each turn needs what the one before computed. */
+static void test_carries_and_running_sums_are_no_candidates(void **state)
+{
+    (void)state;
+    /* 0: mov eax,[rbx+rcx*4+18]; imul rax,rdx; add rax,rbp; mov [rbx+rcx*4+18],eax; mov rbp,rax;
+     * add rcx,1; shr rbp,20; cmp r12d,ecx; jg 0; ret: a long number times a word */
+    static const char carry[] =
+        "\x8b\x44\x8b\x18\x48\x0f\xaf\xc2\x48\x01\xe8\x89\x44\x8b\x18\x48\x89\xc5\x48\x83\xc1\x01"
+        "\x48\xc1\xed\x20\x41\x39\xcc\x7f\xe1\xc3";
+    /* 0: add edx,[rax]; mov [rax],edx; add rax,4; cmp rax,rdi; jne 0; ret */
+    static const char running[] = "\x03\x10\x89\x10\x48\x83\xc0\x04\x48\x39\xf8\x75\xf3\xc3";
+    /* 0: add edx,[rax]; add rax,4; cmp rax,rdi; jne 0; ret */
+    static const char sum[] = "\x03\x10\x48\x83\xc0\x04\x48\x39\xf8\x75\xf5\xc3";
+    assert_false(is_int_loop((struct text){carry, sizeof carry - 1}));
+    assert_false(is_int_loop((struct text){running, sizeof running - 1}));
+    assert_true(is_int_loop((struct text){sum, sizeof sum - 1}));
+}
+
 static void test_blocks_and_heat(void **state)
 {
     (void)state;
@@ -188,6 +242,76 @@ static void test_blocks_and_heat(void **state)
     listing_done(&l);
 }
 
+/* 0: vmovups ymm0,[rsi]; vmovups [rdi],ymm0; vzeroupper; ret: how memmove copies 32 bytes. */
+static void test_moves_in_vectors_are_no_integer_code(void **state)
+{
+    static const char code[] = "\xc5\xfc\x10\x06\xc5\xfc\x11\x07\xc5\xf8\x77\xc3";
+    struct simd_mix m = {0};
+    char what[32];
+    (void)state;
+    simd_count(&m, (struct text){code, sizeof code - 1});
+    assert_int_equal(simd_verdict_of(&m), SIMD_MOVES);
+    assert_string_equal(simd_describe(&m, what), "vector moves AVX");
+}
+
+/* A block counts by the samples in it, not by its length. */
+static void test_blocks_weigh_by_their_samples(void **state)
+{
+    struct simd_mix packed = {.n = 4, .packed_math = 2}, scalar = {.n = 400, .scalar_math = 200};
+    struct simd_mix hot = {0};
+    (void)state;
+    simd_add_weighted(&hot, &packed, 900000);
+    simd_add_weighted(&hot, &scalar, 100000);
+    assert_int_equal(hot.n, 1000000);
+    assert_int_equal(hot.packed_math, 450000);
+    assert_int_equal(hot.scalar_math, 50000);
+    assert_int_equal(simd_verdict_of(&hot), SIMD_PACKED);
+}
+
+/* 0: inc eax; test al,1; je 8; call 20; 8: inc ecx; cmp ecx,edi; jne 0; ret */
+/* Where a function ends is in no loop, even if the loop goes on behind it. */
+static void test_what_returns_is_in_no_loop(void **state)
+{
+    static const char code[] = "\x48\xff\xc0" /* inc rax */
+                               "\x74\x04"     /* je to the pop */
+                               "\xff\xc9"     /* dec ecx */
+                               "\x75\x02"     /* jne over the return, or fall into it */
+                               "\x5b"         /* pop rbx */
+                               "\xc3"         /* ret */
+                               "\xeb\xf3";    /* jmp to the start */
+    (void)state;
+    struct listing l = {0};
+    listing_add(&l, 0x1000, (struct text){code, sizeof code - 1});
+    listing_cut(&l);
+    size_t n = 0;
+    for (size_t i = 0; i < l.blocks.n; i++) {
+        const struct listing_insn *first = &l.insns.at[l.blocks.at[i].first];
+        bool ends = first->pc == 0x1009; /* the pop */
+        assert_string_equal(listing_loop_words(&l.blocks.at[i]), ends ? "" : ", in a loop");
+        n += ends;
+    }
+    assert_int_equal(n, 1);
+    listing_done(&l);
+}
+
+static void test_a_loop_of_several_blocks_is_a_loop(void **state)
+{
+    static const char code[] =
+        "\xff\xc0\xa8\x01\x74\x05\xe8\x14\x00\x00\x00\xff\xc1\x39\xf9\x75\xef"
+        "\xc3";
+    static const char *const words[] = {", in a loop", ", in a loop", ", in a loop", ""};
+    struct listing l = {0};
+    (void)state;
+    listing_add(&l, 0x1000, (struct text){code, sizeof code - 1});
+    listing_cut(&l);
+    assert_int_equal(l.blocks.n, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(listing_loop_words(&l.blocks.at[i]), words[i]);
+        assert_false(l.blocks.at[i].in_loop); /* there is a call */
+    }
+    listing_done(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,7 +322,13 @@ int main(void)
         cmocka_unit_test(test_any_bytes_end),
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_scalar_loop_is_a_candidate),
+        cmocka_unit_test(test_a_loop_with_two_ends_is_a_candidate),
+        cmocka_unit_test(test_carries_and_running_sums_are_no_candidates),
         cmocka_unit_test(test_blocks_and_heat),
+        cmocka_unit_test(test_a_loop_of_several_blocks_is_a_loop),
+        cmocka_unit_test(test_what_returns_is_in_no_loop),
+        cmocka_unit_test(test_moves_in_vectors_are_no_integer_code),
+        cmocka_unit_test(test_blocks_weigh_by_their_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

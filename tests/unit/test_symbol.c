@@ -369,7 +369,8 @@ static void a_stripped_file_gives_its_dynamic_symbols(void **state)
     assert_true(run("cp all.so stripped.so && strip stripped.so"));
     assert_true(has_chain_in("stripped.so", "all.so", "outer", "outer:0"));
     assert_false(has_chain_in("stripped.so", "all.so", "hidden", "hidden:0"));
-    assert_true(has_chain_in("stripped.so", "all.so", "bare", "bare:0"));
+    /* its size is not known, and what came next may be gone */
+    assert_false(has_chain_in("stripped.so", "all.so", "bare", "bare:0"));
 }
 
 static void packed_symbols_are_unpacked(void **state)

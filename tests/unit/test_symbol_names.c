@@ -516,6 +516,20 @@ static void a_jitdump_of_another_process_or_machine_is_refused(void **state)
     assert_int_equal(named_by(own.at, own.n), 2);
 }
 
+static void a_jitdump_of_another_user_is_not_believed(void **state)
+{
+    (void)state;
+    autobuf struct buf b = {0};
+    make_dump(&b, MACHINE, 77);
+    assert_int_equal(named_by(b.at, b.n), 2);
+    autofree char *path = in_folder("jit-77.dump");
+    if (chown(path, 4242, (gid_t)-1) != 0)
+        print_message("no right to give files away: skipped\n");
+    else
+        assert_int_equal(named_by(b.at, b.n), -1);
+    unlink(path);
+}
+
 static void a_cut_or_damaged_jitdump_does_no_harm(void **state)
 {
     (void)state;
@@ -583,6 +597,7 @@ int main(void)
         cmocka_unit_test(a_jitdump_gives_names_files_and_lines),
         cmocka_unit_test(code_numbered_to_meet_costs_no_more),
         cmocka_unit_test(a_jitdump_of_another_process_or_machine_is_refused),
+        cmocka_unit_test(a_jitdump_of_another_user_is_not_believed),
         cmocka_unit_test(a_cut_or_damaged_jitdump_does_no_harm),
         cmocka_unit_test(memory_without_a_file_stays_bare),
     };

@@ -170,6 +170,37 @@ static void slow_runs_that_may_come_more_often_are_not_called_the_same(void **st
     sets_done(sets);
 }
 
+/* Multiplies every EVERYth of NEW's 47 runs, beside an OLD that has none such. */
+static struct comparison with_slow_runs(struct series_set *sets, size_t every, double times)
+{
+    support_series(&sets[0], "old", MEASURE_CPU, 100, 0.02, 47);
+    support_series(&sets[1], "new", MEASURE_CPU, 100, 0.02, 47);
+    struct comparison c = {&sets[0].series.at[0], &sets[1].series.at[0], MEASURE_CPU};
+    c.limit = 0.05;
+    for (size_t i = 0; i < 47; i += every)
+        sets[1].series.at[0].runs.at[i].value[MEASURE_CPU] *= times;
+    return c;
+}
+
+static void a_gate_does_not_hold_where_the_mean_breaks_it(void **state)
+{
+    struct series_set sets[3][2] = {0};
+    (void)state;
+    struct comparison tail = with_slow_runs(sets[0], 8, 6); /* p 0.03 */
+    verdict_compare(&tail, &once);
+    assert_true(tail.mean_broke && tail.has_tails);
+    assert_int_equal(tail.gate, GATE_UNDECIDED);
+    struct comparison slight = with_slow_runs(sets[1], 4, 1.4); /* none is slow enough to count */
+    verdict_compare(&slight, &once);
+    assert_true(slight.tails.slow_after == 0);
+    assert_int_equal(slight.gate, GATE_UNDECIDED);
+    struct comparison one = with_slow_runs(sets[2], 47, 6); /* once is chance */
+    verdict_compare(&one, &once);
+    assert_int_equal(one.gate, GATE_HOLDS);
+    for (int i = 0; i < 3; i++)
+        sets_done(sets[i]);
+}
+
 static void a_change_left_open_but_allowed_is_told_as_that(void **state)
 {
     struct series_set sets[2] = {0};
@@ -182,9 +213,11 @@ static void a_change_left_open_but_allowed_is_told_as_that(void **state)
     c.gate = GATE_HOLDS;
     c.paired = (struct paired){.ratio = 1.004, .interval = {0.969, 1.045}};
     comparison_say(&said, &c, &(struct comparison_words){.limit = "--max-regression"});
-    assert_string_equal(buf_cstr(&said),
-                        "'new' uses at most 4.5% more CPU time than 'old' (+0.4%, -3.1 to +4.5%): "
-                        "within the 5% that --max-regression allows");
+    assert_string_equal(
+        buf_cstr(&said),
+        "'new' uses at most 4.5% more CPU time in the median than 'old' (+0.4%, -3.1 to +4.5%): "
+        "within the 5% that --max-regression allows");
+    assert_string_equal(comparison_word(&c), "within the limit");
     sets_done(sets);
 }
 
@@ -466,6 +499,7 @@ int main(void)
         cmocka_unit_test(wall_time_of_another_session_needs_cpu_time_to_follow),
         cmocka_unit_test(slow_runs_that_come_more_often_are_not_the_same),
         cmocka_unit_test(slow_runs_that_may_come_more_often_are_not_called_the_same),
+        cmocka_unit_test(a_gate_does_not_hold_where_the_mean_breaks_it),
         cmocka_unit_test(a_change_left_open_but_allowed_is_told_as_that),
         cmocka_unit_test(other_programs_do_not_break_a_gate),
         cmocka_unit_test(side_by_side_only_blocks_with_both_count),

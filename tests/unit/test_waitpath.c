@@ -71,12 +71,41 @@ static void rows_that_part_far_out_are_one_place(void **state)
     waitpaths_done(&w);
 }
 
+static void long_names_leave_the_arguments_of_templates_out(void **state)
+{
+    (void)state;
+    struct waitpaths w = {.brief = true};
+    add_path(&w, "nanosleep sleep_for<std::chrono::duration<long,std::ratio<1l,1000l>>> main");
+    says(&w, 0, "main > sleep_for<..> > nanosleep", "nanosleep < sleep_for<..>");
+    w.brief = false;
+    says(&w, 0, "main > sleep_for<std::chrono::duration<long,std::ratio<1l,1000l>>> > nanosleep",
+         "nanosleep < sleep_for<std::chrono::duration<long,std::ratio<1l,1000l>>>");
+    waitpaths_done(&w);
+}
+
+/* A path is cut at its start: a long name would be all that is seen of it. */
+static void long_names_leave_room_for_their_callers(void **state)
+{
+    static const char name[] = "std::__cxx11::basic_string<char, std::char_traits<char>, "
+                               "std::allocator<char> >::_M_assign";
+    (void)state;
+    struct waitpaths w = {.brief = true};
+    waitpath_names *names = vec_push(&w.rows);
+    *names = (waitpath_names){0};
+    *vec_push(names) = text_of(name);
+    *vec_push(names) = text_of("main");
+    says(&w, 0, "main > std::string::_M_assign", "std::string::_M_assign < main");
+    waitpaths_done(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_show_where_they_part),
         cmocka_unit_test(a_function_without_a_name_parts_nothing),
         cmocka_unit_test(rows_that_part_far_out_are_one_place),
+        cmocka_unit_test(long_names_leave_the_arguments_of_templates_out),
+        cmocka_unit_test(long_names_leave_room_for_their_callers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,11 @@ static void a_futex_is_what_the_program_uses_it_for(void **state)
                         "pthread_cond_wait worker",
                   WAIT_CONDITION);
     assert_reason(FUTEX "__new_sem_wait_slow64 sem_wait main", WAIT_CONDITION);
-    assert_reason(FUTEX "__pthread_clockjoin_ex main", WAIT_CONDITION);
+    assert_reason(FUTEX "__pthread_clockjoin_ex main", WAIT_JOIN);
+    assert_reason("schedule flock_lock_inode_wait locks_lock_inode_wait __do_sys_flock | flock",
+                  WAIT_FILE_LOCK);
+    assert_reason("schedule do_msgrcv __x64_sys_msgrcv | msgrcv", WAIT_MESSAGE);
+    assert_reason("schedule timerfd_read_iter vfs_read | read", WAIT_SLEEP);
     assert_reason(FUTEX "runtime.futex runtime.futexsleep", WAIT_FUTEX);
     assert_reason(FUTEX "syscall pool_wait", WAIT_FUTEX);
     /* After a condition the lock is taken again. */

@@ -4,6 +4,7 @@
 #include "record/perfthin.h"
 #include "record/tracefs.h"
 #include "record/waits.h"
+#include "view/waitsum.h"
 
 #include <sys/epoll.h>
 
@@ -41,7 +42,8 @@ static void scene_close(struct scene *s)
 static struct waits_at scene_at(struct scene *s, int tid, uint64_t time_ns)
 {
     struct thread_key key = {profile_add_str(s->profile, text_of("worker")), 1, tid};
-    return (struct waits_at){1, tid, time_ns, profile_add_thread(s->profile, &key)};
+    return (struct waits_at){1, tid,         time_ns, profile_add_thread(s->profile, &key),
+                             0, WAITS_NO_CPU};
 }
 
 static void scene_begins(struct scene *s, int tid, uint64_t ns)
@@ -210,12 +212,47 @@ static void waits_between_stacks_are_shared_out_like_those_with_one(void **state
     assert_int_equal(w.n_summed, 90);
     assert_int_equal(w.by_reason[WAIT_PIPE].n, 6 + 60);
     assert_int_equal(w.by_reason[WAIT_SLEEP].n, 3 + 30);
-    assert_int_equal(w.by_reason[WAIT_SLEEP].ns, 180 + 1800);
-    assert_int_equal(w.by_reason[WAIT_PIPE].ns, 60 + 600);
-    assert_int_equal(w.runnable.ns, 120 + 1200);
+    assert_int_equal(w.by_reason[WAIT_SLEEP].ns, 180 + 1200);
+    assert_int_equal(w.by_reason[WAIT_PIPE].ns, 60 + 800);
+    assert_int_equal(w.runnable.ns, 120 + 1600);
     struct parallel q;
-    parallel_build(&q, s.profile, NULL);
+    parallel_build(&q, &states, NULL);
     assert_false(q.known); /* nobody knows when each was */
+    waitsum_done(&w);
+    scene_close(&s);
+}
+
+static char *scene_text(const struct waitsum *w)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    waitsum_print(out, &(struct waitsum_view){.sum = w, .subject = "x", .top = 9},
+                  &(struct document_paper){.form = DOCUMENT_AS_TEXT, .width = 400});
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void wakers_are_counted_among_waits_that_somebody_ends(void **state)
+{
+    (void)state;
+    struct scene s = scene_open();
+    struct selection all, states;
+    scene_begins(&s, 7, 0);
+    scene_leaves(&s, 7, 10, "work", "pipe_read");
+    scene_wakes(&s, 7, 50, "writer", "put");
+    scene_runs(&s, 7, 60);
+    waits_stop(s.waits, 70);
+    struct waitsum w = scene_sum(&s, &all, &states);
+    w.n_waits = 1000; /* most of them preemptions */
+    w.by_reason[WAIT_PIPE].n = 3;
+    w.n_summed = 20;
+    autofree char *many = scene_text(&w);
+    assert_non_null(strstr(many, "Wakers are known for 1 of the 3 waits in which a thread was"));
+    assert_non_null(strstr(many, "Switches came too fast to take every stack: 20 of the waits"));
+    w.n_summed = 5; /* half of one in a hundred */
+    autofree char *few = scene_text(&w);
+    assert_null(strstr(few, "too fast"));
     waitsum_done(&w);
     scene_close(&s);
 }
@@ -304,6 +341,7 @@ int main(void)
         cmocka_unit_test(wakes_of_threads_that_do_not_wait_are_not_wanted),
         cmocka_unit_test(a_waker_with_functions_counts_more_than_its_name),
         cmocka_unit_test(waits_between_stacks_are_shared_out_like_those_with_one),
+        cmocka_unit_test(wakers_are_counted_among_waits_that_somebody_ends),
         cmocka_unit_test(without_any_stack_waits_are_counted_all_the_same),
         cmocka_unit_test(a_cpu_sample_stands_in_for_a_stack_and_says_so),
         cmocka_unit_test(stacks_rest_only_where_they_come_too_fast),

@@ -136,19 +136,21 @@ static void test_who_ran_alone_and_what_the_others_waited_for(void **state)
     struct waiting x = two_threads();
     struct parallel q;
     (void)state;
-    parallel_build(&q, x.p, NULL);
+    struct selection states = selection_all(x.p, (struct value_ref){x.w.states, 0});
+    parallel_build(&q, &states, NULL);
     assert_true(q.known);
     assert_int_equal(q.wall_ns, 1000);
     assert_int_equal(q.level_ns[1], 700);
     assert_int_equal(q.level_ns[2], 300);
-    assert_int_equal(q.serial_ns, 700);
+    assert_int_equal(q.alone_ns, 700);
+    assert_int_equal(q.serial_ns, 600); /* for the rest the other one was ready */
+    assert_int_equal(q.starved_ns, 0);
     assert_int_equal(parallel_busy_ns(&q), 1000);
     assert_int_equal(q.threads_most, 2);
     assert_true(q.mean > 1.299 && q.mean < 1.301);
     assert_int_equal(q.others_ns[WAIT_LOCK], 600);
-    assert_int_equal(q.others_ns[WAIT_REASONS], 100);
     assert_string_equal(q.threads[0].name, "a");
-    assert_int_equal(q.threads[0].ns, 700);
+    assert_int_equal(q.threads[0].ns, 600);
     assert_int_equal(q.threads[1].ns, 0);
     assert_string_equal(q.functions[0].name, "work");
     assert_int_equal(q.functions[0].samples, 1); /* the other one is when both ran */
@@ -167,7 +169,8 @@ static void test_unknown_time_is_not_taken_for_running(void **state)
     struct row row = {
         .thread = x.b, .has_time = true, .time_ns = 2000, .duration_ns = 500, .values = values};
     assert_int_equal(profile_add_row(x.p, x.w.states, &row, &err), 0);
-    parallel_build(&q, x.p, NULL);
+    struct selection states = selection_all(x.p, (struct value_ref){x.w.states, 0});
+    parallel_build(&q, &states, NULL);
     assert_false(q.known);
     profile_free(x.p);
 }

@@ -143,39 +143,56 @@ static void add_results(struct document *d, const struct bench_report *r)
 /* --- what else was used --- */
 
 static const enum measure resources[] = {
-    MEASURE_USER,         MEASURE_SYSTEM,        MEASURE_PEAK_RSS,        MEASURE_MINOR_FAULTS,
-    MEASURE_MAJOR_FAULTS, MEASURE_SWITCHES_FREE, MEASURE_SWITCHES_FORCED, MEASURE_INSTRUCTIONS,
+    MEASURE_CPU,          MEASURE_USER,         MEASURE_SYSTEM,        MEASURE_PEAK_RSS,
+    MEASURE_MINOR_FAULTS, MEASURE_MAJOR_FAULTS, MEASURE_SWITCHES_FREE, MEASURE_SWITCHES_FORCED,
+    MEASURE_INSTRUCTIONS,
 };
 static const struct document_column columns_resources[] = {
-    {"benchmark", .wide = true},    {"user", .right = true},      {"system", .right = true},
-    {"peak memory", .right = true}, {"faults", .right = true},    {"from disk", .right = true},
-    {"waits", .right = true},       {"preempted", .right = true}, {"instructions", .right = true},
+    {"benchmark", .wide = true},     {"CPU", .right = true},         {"user", .right = true},
+    {"system", .right = true},       {"peak memory", .right = true}, {"faults", .right = true},
+    {"from disk", .right = true},    {"waits", .right = true},       {"preempted", .right = true},
+    {"instructions", .right = true},
 };
 
 enum { N_RESOURCES = sizeof resources / sizeof *resources };
 
-static bool has_resources(const struct series_set *set)
+/* Beside what the results are about. */
+static bool has_resources(const struct series_set *set, enum measure judged)
 {
     for (size_t i = 0; i < set->series.n; i++)
         for (int k = 0; k < N_RESOURCES; k++)
-            if (!isnan(bench_median(&set->series.at[i], resources[k])))
+            if (resources[k] != judged && !isnan(bench_median(&set->series.at[i], resources[k])))
                 return true;
     return false;
+}
+
+/* The kernel looks which of them it is at its ticks, of 4 ms on most machines: too few of these. */
+static bool is_guess(const struct series *s, enum measure m)
+{
+    return (m == MEASURE_USER || m == MEASURE_SYSTEM) && bench_median(s, MEASURE_CPU) < 40e6;
 }
 
 static void add_resources(struct document *d, const struct bench_report *r)
 {
     char text[BENCH_VALUE_MAX];
-    if (!has_resources(r->now))
+    bool guessed = false;
+    if (!has_resources(r->now, r->measure))
         return;
     document_heading(d, "Resources, medians");
     document_table(d, columns_resources, N_RESOURCES + 1);
     for (size_t i = 0; i < r->now->series.n; i++) {
         const struct series *s = &r->now->series.at[i];
         benchdoc_cell(d, s->name);
-        for (int k = 0; k < N_RESOURCES; k++)
-            benchdoc_cell(d, bench_value(text, resources[k], bench_median(s, resources[k])));
+        for (int k = 0; k < N_RESOURCES; k++) {
+            bool guess = is_guess(s, resources[k]);
+            double value = guess ? NAN : bench_median(s, resources[k]);
+            benchdoc_cell(d, bench_value(text, resources[k], value));
+            guessed |= guess;
+        }
     }
+    if (guessed)
+        document_text(d, "How CPU time divides into user and system is not known of runs with less "
+                         "than 40 ms of it.");
 }
 
 /* --- what was counted --- */
@@ -257,7 +274,11 @@ static void cell_gate(struct document *d, const struct comparison *c)
         benchdoc_cell(d, "-");
         return;
     }
-    snprintf(text, sizeof text, "%g%% %s", 100 * c->limit, gate_names[c->gate]);
+    static const char *const words[] = {[GATE_NONE] = "",
+                                        [GATE_HOLDS] = "passed",
+                                        [GATE_UNDECIDED] = "inconclusive",
+                                        [GATE_BROKEN] = "failed"};
+    snprintf(text, sizeof text, "%g%% %s", 100 * c->limit, words[c->gate]);
     document_cell(d, text_of(text), c->gate == GATE_BROKEN ? 1 : 0);
 }
 
@@ -271,7 +292,9 @@ static void add_comparison(struct document *d, const struct comparison *c)
     benchdoc_cell(d, bench_value(text, c->measure, bench_median(c->after, c->measure)));
     benchdoc_cell(d, bench_change(text, c->paired.ratio));
     cell_interval(d, &c->paired.interval);
-    document_cell(d, text_of(verdict_names[v]), v == VERDICT_SLOWER ? 1 : 0);
+    bool differs = v == VERDICT_FASTER || v == VERDICT_SLOWER;
+    document_cell(d, text_of(differs ? comparison_word(c) : verdict_names[v]),
+                  v == VERDICT_SLOWER ? 1 : 0);
     cell_gate(d, c);
 }
 
@@ -283,6 +306,12 @@ static const struct document_column columns_truth[] = {
     {"detectable", .right = true},
 };
 
+/* Of counts: from the smallest ratio of two runs to the largest, and no probability. */
+static bool has_range(const struct comparison *c)
+{
+    return c->paired.n && !(c->paired.miss > 0);
+}
+
 static void add_truth(struct document *d, const struct comparison *c)
 {
     char text[BENCH_VALUE_MAX];
@@ -293,11 +322,12 @@ static void add_truth(struct document *d, const struct comparison *c)
     benchdoc_cell(d, c->apart ? "two sessions" : "side by side");
     benchdoc_cell(d, units_count(text, p->ties));
     snprintf(text, sizeof text, "%.4g%%", 100 * (1 - p->miss));
-    benchdoc_cell(d, text);
+    benchdoc_cell(d, has_range(c) ? "range" : text);
     snprintf(text, sizeof text, "\xc2\xb1%.3g%%", 100 * c->band);
     benchdoc_cell(d, text);
     snprintf(text, sizeof text, p->detectable < 1 ? "%.1f%%" : "%.0f%%", 100 * p->detectable);
-    benchdoc_cell(d, p->detectable > 0 && isfinite(p->detectable) ? text : "nothing");
+    bool known = p->detectable > 0 && isfinite(p->detectable);
+    benchdoc_cell(d, has_range(c) ? "-" : known ? text : "nothing");
 }
 
 static void add_hints(struct document *d, const struct comparison *c)
@@ -356,9 +386,17 @@ static void add_comparisons(struct document *d, const struct bench_report *r)
     document_table(d, columns_truth, 7);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_truth(d, &r->comparisons[i]);
-    document_text(d, "The interval contains the true change with that probability, corrected for "
-                     "all comparisons made at once. A change within the band counts as none. "
-                     "Detectable: the smallest change these runs would detect with 80%% power.");
+    bool ranges = true;
+    for (size_t i = 0; i < r->n_comparisons; i++)
+        ranges &= has_range(&r->comparisons[i]);
+    if (ranges)
+        document_text(d, "The interval goes from the smallest to the largest change between two "
+                         "runs. A change within the band counts as none.");
+    else
+        document_text(d,
+                      "The interval contains the true change with that probability, corrected for "
+                      "all comparisons made at once. A change within the band counts as none. "
+                      "Detectable: the smallest change these runs would detect with 80%% power.");
     add_alarms(d, r);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_hints(d, &r->comparisons[i]);
@@ -400,7 +438,12 @@ static void add_growth(struct document *d, const struct bench_growth *g)
     char text[BENCH_VALUE_MAX];
     const struct growth *f = &g->growth;
     double half = (f->interval.high - f->interval.low) / 2;
-    if (isfinite(half))
+    if (isfinite(half) && f->interval.low <= 0 && f->interval.high >= 0)
+        document_text(d,
+                      "%s: no growth is shown over these sizes: %s^%.2f \xc2\xb1%.2f includes a "
+                      "constant cost.",
+                      g->name, g->parameter, f->exponent, half);
+    else if (isfinite(half))
         document_text(d, "%s: cost grows as %s^%.2f \xc2\xb1%.2f; best fit: O(%s).", g->name,
                       g->parameter, f->exponent, half,
                       f->shape == GROWTH_1 ? "1" : growth_shape_names[f->shape]);
@@ -474,7 +517,7 @@ static void add_sentence(struct document *d, const struct comparison *c)
     comparison_say(&b, c, &(struct comparison_words){.limit = "its gate"});
     if (b.n && b.at[0] >= 'a' && b.at[0] <= 'z')
         b.at[0] = (char)(b.at[0] - 'a' + 'A');
-    document_text(d, "%s%s.", c->gate == GATE_BROKEN ? "Gate broken: " : "", buf_cstr(&b));
+    document_text(d, "%s%s.", c->gate == GATE_BROKEN ? "Gate failed: " : "", buf_cstr(&b));
 }
 
 /* The verdict comes first, in words: broken gates, then all else; beyond a dozen, in the table. */

@@ -11,7 +11,7 @@
  *
  * The shape is an estimate of the density: a bell curve on each run, of a width that depends on
  * their spread and number (Silverman). Of a few runs it would show what nobody measured. Runs far
- * outside are not drawn but told, as they would squeeze all others into a line.
+ * outside are not drawn but reported, as they would squeeze all others into a line.
  */
 #include "base/buf.h"
 #include "view/bench/bench_plot.h"

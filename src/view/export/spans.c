@@ -10,7 +10,7 @@ const struct stream *export_spans(const struct selection *s, const char *format,
         return s->stream;
     if (scopes >= 0)
         return profile_stream(s->profile, scopes);
-    err_set(err, EXIT_ERROR,
+    err_set(err, EXIT_INPUT,
             "%s holds spans, and there are none: scopes come from programs that use kelvin.h",
             format);
     err_hint(err, HINT_SCOPES);

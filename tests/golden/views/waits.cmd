@@ -14,3 +14,4 @@ report --width 160 --symfs IN/ --value runnable --by thread IN/waits-busy.kelvin
 fold --symfs IN/ --value blocked IN/waits-pipe.kelvin
 flame --symfs IN/ --value blocked IN/waits-child.kelvin
 info --symfs IN/ IN/waits-sync.kelvin
+report --waits --width 40 --top 3 --symfs IN/ IN/waits-lock.kelvin

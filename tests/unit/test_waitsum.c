@@ -1,0 +1,516 @@
+/* Sums of waits: by reason, thread and place; and what stands out in them. */
+#include "analysis/parallel.h"
+#include "analysis/waitinsight.h"
+#include "model/standin.h"
+#include "support_waits.h"
+#include "view/waitpath.h"
+
+static void sums_are_by_reason_by_thread_and_by_function(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    struct waitsum w;
+    struct err err;
+    begins(&s, 7, 0, THREAD_RUNNING);
+    begins(&s, 8, 0, THREAD_RUNNING);
+    for (uint64_t t = 0; t < 100; t += 20) {
+        leaves(&s, 7, t + 5, "do_nanosleep");
+        runs(&s, 7, t + 15);
+    }
+    leaves(&s, 8, 10, "anon_pipe_read");
+    runs(&s, 8, 25);
+    leaves(&s, 8, 25, "pipe_read"); /* the same for the program */
+    runs(&s, 8, 40);
+    is_preempted(&s, 8, 50);
+    runs(&s, 8, 52);
+    waits_stop(s.waits, 100);
+    struct selection waits = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
+    struct selection states = selection_all(s.profile, (struct value_ref){s.streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    assert_int_equal(w.n_waits, 8);
+    assert_int_equal(w.by_reason[WAIT_SLEEP].n, 5);
+    assert_int_equal(w.by_reason[WAIT_SLEEP].ns, 50);
+    assert_int_equal(w.by_reason[WAIT_SLEEP].max_ns, 10);
+    assert_int_equal(w.by_reason[WAIT_PIPE].ns, 30);
+    assert_int_equal(w.runnable.ns, 2);
+    assert_int_equal(w.wall_ns, 200);
+    assert_int_equal(w.threads.n, 2);
+    assert_int_equal(w.threads.at[0].tid, 7);
+    assert_int_equal(w.threads.at[0].wall_ns, 100);
+    assert_int_equal(w.threads.at[0].state_ns[THREAD_BLOCKED], 50);
+    assert_int_equal(w.threads.at[0].reason_ns[WAIT_SLEEP], 50);
+    assert_int_equal(waitsum_main_reason(&w.threads.at[1]), WAIT_PIPE);
+    assert_int_equal(w.threads.at[1].state_ns[THREAD_RUNNABLE], 2);
+    assert_int_equal(w.stacks.n, 3);
+    assert_int_equal(w.stacks.at[0].sum.ns, 50);
+    assert_int_equal(w.stacks.at[0].reason, WAIT_SLEEP);
+    assert_true(w.stacks.at[2].runnable);
+    waitsum_done(&w);
+    stage_close(&s);
+}
+
+/* The ids of what stands out, "a b". */
+static char *insights_of(struct stage *s)
+{
+    struct waitsum w;
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    struct err err;
+    char *all = mem_strdup("");
+    struct selection waits = selection_all(s->profile, (struct value_ref){s->streams.waits, 0});
+    struct selection states = selection_all(s->profile, (struct value_ref){s->streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    for (size_t i = 0, n = waitinsight_find(&w, list); i < n; i++) {
+        autofree char *before = all;
+        all = mem_printf("%s%s%s", before, *before ? " " : "", list[i].id);
+    }
+    waitsum_done(&w);
+    return all;
+}
+
+/* A frame of a module. */
+static struct frame_id frame_in(struct stage *s, const char *module, const char *name)
+{
+    struct mapping m = {.path = profile_add_str(s->profile, text_of(module))};
+    struct line line = {profile_add_function(
+        s->profile, &(struct function){.name = profile_add_str(s->profile, text_of(name))})};
+    struct frame_key key = {
+        .mapping = profile_add_mapping(s->profile, &m), .lines = &line, .n_lines = 1};
+    return profile_add_frame(s->profile, &key);
+}
+
+#define AGENT "/usr/lib/kelvin/libkelvin-locks.so"
+#define LIBC "/lib/libc.so.6"
+
+/* The agent of locks is called in place of the C library; what else it does is its own. */
+static void the_agent_is_no_place_where_a_program_waits(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    struct frame_id enter = frame_in(&s, "/bin/app", "enter");
+    struct frame_id agent = frame_in(&s, AGENT, "mutex_wait");
+    struct frame_id lock = frame_in(&s, LIBC, "pthread_mutex_lock");
+    struct frame_id kernel =
+        profile_add_named_frame(s.profile, text_of("futex_lock_pi"), FRAME_KERNEL);
+    struct frame_id by_program[] = {enter, agent, agent, lock, kernel};
+    struct frame_id plain[] = {enter, lock, kernel};
+    struct frame_id own[] = {enter, agent, frame_in(&s, LIBC, "madvise")};
+    struct frame_id cut[] = {agent, lock};
+    struct stack_id waits = stacks_intern(&s.profile->stacks, by_program, 5);
+    struct stack_id other = stacks_intern(&s.profile->stacks, plain, 3);
+    struct stack_id in_lock = stacks_intern(&s.profile->stacks, by_program, 4);
+    struct stack_id in_program = stacks_intern(&s.profile->stacks, by_program, 1);
+    struct stack_id work = stacks_intern(&s.profile->stacks, own, 3); /* the agent's own */
+    struct stack_id of_work = stacks_intern(&s.profile->stacks, own, 2);
+    struct stack_id bottom = stacks_intern(&s.profile->stacks, cut, 1);
+    struct stack_id from_bottom = stacks_intern(&s.profile->stacks, cut, 2);
+    struct stack_id by_agent = stacks_intern(&s.profile->stacks, by_program, 3);
+    standin_leave_out(s.profile);
+    const struct stack_node *nodes = s.profile->stacks.nodes.at;
+    assert_int_equal(nodes[in_lock.i].parent.i, in_program.i);
+    assert_int_equal(nodes[waits.i].parent.i, in_lock.i);
+    assert_int_equal(nodes[work.i].parent.i, of_work.i);
+    assert_int_equal(nodes[from_bottom.i].parent.i, bottom.i);
+    assert_int_equal(standin_parent(s.profile, in_lock).i, by_agent.i); /* as it is written */
+    assert_int_equal(standin_parent(s.profile, waits).i, in_lock.i);
+    assert_non_null(standin_find(s.profile, in_lock));
+    assert_null(standin_find(s.profile, other));
+
+    begins(&s, 7, 0, THREAD_RUNNING);
+    for (int i = 0; i < 2; i++) {
+        struct waits_at a = at(&s, 7, (uint64_t)i * 100000000 + 1000);
+        waits_leave(s.waits, &a, i ? other : waits, UNWIND_WHOLE);
+        waits_out(s.waits, &a, false);
+        runs(&s, 7, a.time_ns + 90000000);
+    }
+    waits_stop(s.waits, 200000000);
+    struct waitsum w;
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    struct err err;
+    struct selection all = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
+    struct selection states = selection_all(s.profile, (struct value_ref){s.streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &all, &states, &err), 0);
+    assert_int_equal(w.stacks.n, 1); /* with the agent and without it: one place */
+    assert_int_equal(waitinsight_find(&w, list), 1);
+    assert_non_null(strstr(list[0].evidence, "longest in enter"));
+    struct waitpaths paths = {.sum = &w};
+    autobuf struct buf path = {0};
+    waitpaths_add(&paths, waits, (struct stack_id){0});
+    waitpaths_inward(&paths, 0, &path);
+    assert_string_equal(buf_cstr(&path), "enter > pthread_mutex_lock");
+    waitpaths_done(&paths);
+    waitsum_done(&w);
+    stage_close(&s);
+}
+
+/* A thread that waits N times for WAIT_US and runs RUN_US in between; KERNEL NULL: preempted. */
+static char *insights_of_loop(int n, uint64_t run_us, uint64_t wait_us, const char *kernel)
+{
+    struct stage s = stage_open();
+    uint64_t ns = 0;
+    begins(&s, 7, 0, THREAD_RUNNING);
+    for (int i = 0; i < n; i++) {
+        ns += run_us * 1000;
+        if (kernel)
+            leaves(&s, 7, ns, kernel);
+        else
+            is_preempted(&s, 7, ns);
+        ns += wait_us * 1000;
+        runs(&s, 7, ns);
+    }
+    waits_stop(s.waits, ns);
+    char *all = insights_of(&s);
+    stage_close(&s);
+    return all;
+}
+
+static void only_waits_that_matter_make_insights(void **state)
+{
+    static const struct {
+        int n;
+        uint64_t run_us, wait_us;
+        const char *kernel, *insights;
+    } cases[] = {
+        {100, 900, 100, "do_nanosleep", ""}, /* who sleeps wants to */
+        {100, 100, 5000, "ep_poll", ""},     /* who waits for work has none */
+        {100, 1000, 1000, NULL, "no-cpu"},   /* half of the time it wants */
+        {100, 1000, 100, NULL, ""},          /* a tenth */
+        {100, 1000, 1000, "futex_lock_pi", "lock-waits"},
+        {100, 10000, 100, "futex_lock_pi", ""},
+        {1000, 100, 700, "do_nanosleep", "timer-storm"},
+        {100, 100, 9000, "do_nanosleep", ""}, /* now and then */
+        {100, 1000, 1000, "exc_page_fault", "page-faults"},
+        {100, 1000, 1000, "do_fsync", "io-in-path"},
+        {2, 1000, 1000, "do_fsync", ""}, /* 2 ms in all */
+        {1000, 100, 100, "anon_pipe_read", "wakes-often"},
+        {1000, 1000, 1000, "anon_pipe_read", ""},
+        {1000, 100, 100, "futex_lock_pi", "lock-waits wakes-often"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        autofree char *is =
+            insights_of_loop(cases[i].n, cases[i].run_us, cases[i].wait_us, cases[i].kernel);
+        assert_string_equal(is, cases[i].insights);
+    }
+}
+
+static void rates_are_of_wall_time_and_who_never_woke_comes_last(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    struct waitsum w;
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    struct err err;
+    uint64_t t = 0;
+    struct waits_at sleeper = at(&s, 6, 50000000);
+    waits_found(s.waits, &sleeper, &(struct waits_look){THREAD_BLOCKED, 50000000, {0}});
+    begins(&s, 7, 0, THREAD_RUNNING);
+    for (int i = 0; i < 1000; i++) { /* of 0.4 s half without a CPU */
+        leaves(&s, 7, t += 100000, "anon_pipe_read");
+        runs(&s, 7, t += 100000);
+        is_preempted(&s, 7, t);
+        runs(&s, 7, t += 200000);
+    }
+    waits_stop(s.waits, t);
+    struct selection waits = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
+    struct selection states = selection_all(s.profile, (struct value_ref){s.streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    assert_int_equal(w.threads.at[0].tid, 7);
+    assert_int_equal(waitinsight_find(&w, list), 2);
+    assert_string_equal(list[0].id, "no-cpu");
+    assert_string_equal(list[1].id, "wakes-often");
+    assert_non_null(strstr(list[1].evidence, "(2,500 per second)"));
+    waitsum_done(&w);
+    stage_close(&s);
+}
+
+/* What is advised to a thread that has a CPU for half of the time it wants one. */
+static char *advice_at_load(const char *load)
+{
+    struct stage s = stage_open();
+    struct waitsum w;
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    struct err err;
+    begins(&s, 7, 0, THREAD_RUNNING);
+    is_preempted(&s, 7, 100000000);
+    runs(&s, 7, 200000000);
+    waits_stop(s.waits, 200000000);
+    meta_set_str(&s.profile->meta, META_CPUS, "2 online, 2 usable");
+    meta_set_str(&s.profile->meta, META_LOAD, load);
+    struct selection waits = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
+    struct selection states = selection_all(s.profile, (struct value_ref){s.streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    assert_int_equal(waitinsight_find(&w, list), 1);
+    char *advice = mem_strdup(list[0].advice);
+    waitsum_done(&w);
+    stage_close(&s);
+    return advice;
+}
+
+static void a_busy_machine_is_no_reason_for_fewer_threads(void **state)
+{
+    (void)state;
+    autofree char *busy = advice_at_load("24.10 20.00 10.00");
+    autofree char *quiet = advice_at_load("0.30 20.00 10.00");
+    assert_non_null(strstr(busy, "other processes may have taken them"));
+    assert_null(strstr(busy, "fewer threads"));
+    assert_non_null(strstr(quiet, "fewer threads"));
+}
+
+/* THREADS workers of 1 s: of each 10 ms they run, queue and wait so many. */
+static void workers(struct stage *s, int threads, int run_ms, int queue_ms, const char *kernel)
+{
+    for (int i = 0; i < threads; i++) {
+        begins(s, 10 + i, 0, THREAD_RUNNING);
+        for (uint64_t t = 0; t < 1000; t += 10) {
+            uint64_t ns = (t + (uint64_t)run_ms) * 1000000;
+            if (queue_ms) {
+                is_preempted(s, 10 + i, ns);
+                ns += (uint64_t)queue_ms * 1000000;
+                runs(s, 10 + i, ns);
+            }
+            if (run_ms + queue_ms < 10) {
+                leaves(s, 10 + i, ns, kernel);
+                runs(s, 10 + i, (t + 10) * 1000000);
+            }
+        }
+    }
+}
+
+static void pool_on(struct stage *s, const char *load)
+{
+    meta_set_str(&s->profile->meta, META_CPUS, "8 online, 2 usable");
+    meta_set_str(&s->profile->meta, META_LOAD, load);
+    waits_stop(s->waits, 1000000000);
+}
+
+static void more_threads_than_cpus_are_a_pool_too_large(void **state)
+{
+    (void)state;
+    static const struct {
+        int threads, run_ms, queue_ms;
+        const char *load, *insights;
+    } cases[] = {
+        {8, 2, 6, "0.10 0 0", "pool-too-large"},
+        {8, 2, 6, "9.10 0 0", "no-cpu"}, /* others wanted the CPUs */
+        {2, 5, 5, "0.10 0 0", "no-cpu"}, /* as many as there are CPUs */
+        {8, 2, 0, "0.10 0 0", ""},       /* nobody queues */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stage s = stage_open();
+        workers(&s, cases[i].threads, cases[i].run_ms, cases[i].queue_ms, "ep_poll");
+        pool_on(&s, cases[i].load);
+        autofree char *is = insights_of(&s);
+        assert_string_equal(is, cases[i].insights);
+        stage_close(&s);
+    }
+}
+
+/* A thread 'boss' waits for all of the second and is woken by NAME at its end. */
+static void boss_waits(struct stage *s, const char *waker)
+{
+    struct profile *p = s->profile;
+    struct thread_key key = {profile_add_str(p, text_of("boss")), 1, 5};
+    struct waits_at a = {1, 5, 0, profile_add_thread(p, &key)};
+    waits_begin(s->waits, &a, THREAD_RUNNING);
+    a.time_ns = 1000;
+    struct frame_id frames[] = {
+        profile_add_named_frame(p, text_of("pthread_cond_wait"), FRAME_USER),
+        profile_add_named_frame(p, text_of("futex_do_wait"), FRAME_KERNEL)};
+    waits_leave(s->waits, &a, stacks_intern(&p->stacks, frames, 2), UNWIND_WHOLE);
+    waits_out(s->waits, &a, false);
+    struct waits_wake wake = {5, 999000000, true, {0}};
+    assert_true(waits_wants_wake(s->waits, &wake));
+    wake.stack = stacks_push(&p->stacks, wake.stack, waitstream_waker(p, text_of(waker)));
+    waits_wake(s->waits, &wake);
+    a.time_ns = 999000000;
+    waits_in(s->waits, &a);
+}
+
+static void workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small(void **state)
+{
+    (void)state;
+    static const struct {
+        int threads, run_ms;
+        const char *kernel, *waker, *insights;
+    } cases[] = {
+        {2, 1, "sk_wait_data", "worker", ""}, /* they wait for others, perhaps for work */
+        {2, 1, "do_nanosleep", "worker", "pool-too-small"},
+        {2, 1, "do_nanosleep", "somebody", ""},          /* the boss waits for somebody else */
+        {2, 1, "futex_do_wait", "worker", ""},           /* perhaps for work */
+        {2, 1, "futex_lock_pi", "worker", "lock-waits"}, /* more threads would queue for the lock */
+        {2, 10, "do_nanosleep", "worker", ""},           /* there is no CPU for more */
+        {1, 1, "do_nanosleep", "worker", "pool-too-small"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct stage s = {.profile = profile_new()};
+        struct err err;
+        s.waits = waits_new(s.profile);
+        waits_expect_wakes(s.waits);
+        assert_int_equal(waits_start(s.waits, &err), 0);
+        assert_true(waitstream_find(s.profile, &s.streams));
+        boss_waits(&s, cases[i].waker);
+        workers(&s, cases[i].threads, cases[i].run_ms, 0, cases[i].kernel);
+        pool_on(&s, "0.10 0 0");
+        autofree char *is = insights_of(&s);
+        assert_string_equal(is, cases[i].insights);
+        stage_close(&s);
+    }
+}
+
+/* A second of a thread: it waits for a pipe and then for the clock, and the range cuts both. */
+static void of_a_range_of_time_only_what_is_inside_counts(void **state)
+{
+    enum { MS = 1000000 };
+    (void)state;
+    struct stage s = stage_open();
+    struct selection waits, states;
+    struct waitsum w;
+    struct parallel q;
+    struct err err;
+    begins(&s, 7, 0, THREAD_RUNNING);
+    leaves(&s, 7, 100 * MS, "pipe_read");
+    runs(&s, 7, 500 * MS);
+    leaves(&s, 7, 600 * MS, "do_nanosleep");
+    runs(&s, 7, 900 * MS);
+    begins(&s, 8, 750 * MS, THREAD_RUNNING); /* not yet there */
+    waits_stop(s.waits, 1000 * MS);
+    struct selection_opts range = {.time = "200ms..700ms"};
+    struct value_ref of_waits = {s.streams.waits, 0}, of_states = {s.streams.states, 0};
+    assert_int_equal(selection_build(&waits, s.profile, of_waits, &range, &err), 0);
+    assert_int_equal(selection_build(&states, s.profile, of_states, &range, &err), 0);
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    assert_int_equal(w.threads.n, 1);
+    assert_int_equal(w.wall_ns, 500 * MS);
+    assert_int_equal(w.state_ns[THREAD_BLOCKED], 400 * MS);
+    assert_int_equal(w.state_ns[THREAD_RUNNING], 100 * MS);
+    assert_int_equal(w.by_reason[WAIT_PIPE].ns, 300 * MS);
+    assert_int_equal(w.by_reason[WAIT_PIPE].max_ns, 300 * MS);
+    assert_int_equal(w.by_reason[WAIT_SLEEP].ns, 100 * MS);
+    assert_int_equal(w.n_cut, 2);
+    parallel_build(&q, &states, NULL);
+    assert_int_equal(q.wall_ns, 500 * MS);
+    assert_int_equal(q.serial_ns, 100 * MS);
+    waitsum_done(&w);
+    assert_int_equal(waitsum_build(&w, &waits, NULL, &err), 0); /* stacks were asked for */
+    assert_false(w.has_states);
+    assert_int_equal(w.wall_ns, 0);
+    assert_int_equal(w.by_reason[WAIT_PIPE].ns, 300 * MS);
+    waitsum_done(&w);
+    selection_done(&waits);
+    selection_done(&states);
+    stage_close(&s);
+}
+
+/* What is said of a thread that has a CPU for half of the time it wants one. */
+static char *cause_of(uint64_t own_ns, uint64_t throttled_ns, uint64_t stolen_ns)
+{
+    struct stage s = stage_open();
+    struct waitsum w;
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    struct err err;
+    struct meta *m = &s.profile->meta;
+    begins(&s, 7, 0, THREAD_RUNNING);
+    is_preempted(&s, 7, 1000000000);
+    runs(&s, 7, 2000000000);
+    ends(&s, 7, 2000000000);
+    waits_stop(s.waits, 2000000000);
+    meta_set_str(m, META_CPUS, "2 online, 2 usable");
+    meta_set_u64(m, META_DURATION_NS, 2000000000);
+    meta_set_u64(m, META_WAITS_QUEUED_NS, 1000000000);
+    meta_set_u64(m, META_WAITS_QUEUED_OWN_NS, own_ns);
+    meta_set_u64(m, META_THROTTLED_NS, throttled_ns);
+    meta_set_u64(m, META_STOLEN_NS, stolen_ns);
+    struct selection waits = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
+    struct selection states = selection_all(s.profile, (struct value_ref){s.streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    assert_int_equal(waitinsight_find(&w, list), 1);
+    assert_string_equal(list[0].id, "no-cpu");
+    char *said = mem_printf("%s / %s", list[0].evidence, list[0].advice);
+    waitsum_done(&w);
+    stage_close(&s);
+    return said;
+}
+
+static void the_cause_of_having_no_cpu_is_told_where_it_is_known(void **state)
+{
+    static const struct {
+        uint64_t own_ns, throttled_ns, stolen_ns;
+        const char *evidence, *advice;
+    } cases[] = {
+        {970000000, 0, 0, "own threads had the CPU for 97%", "its own rival"},
+        {20000000, 0, 0, "others for 98%", "quieter machine"},
+        {500000000, 0, 0, "own threads had the CPU for 50%", "Both"},
+        {970000000, 600000000, 0, "used up its CPU quota for 600 ms", "cpu.max"},
+        {20000000, 0, 900000000, "(steal time)", "waits for its host"},
+        {20000000, 0, 90000000, "others for 98%", "quieter machine"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        autofree char *said = cause_of(cases[i].own_ns, cases[i].throttled_ns, cases[i].stolen_ns);
+        if (!strstr(said, cases[i].evidence) || !strstr(said, cases[i].advice))
+            fail_msg("case %zu: %s", i, said);
+    }
+}
+
+/* Of each 10 ms 32 workers wait 9 for work; as many as are always at work need no word. */
+static void threads_that_mostly_wait_for_work_are_an_idle_pool(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        struct stage s = stage_open();
+        workers(&s, 32, busy ? 9 : 1, 0, "futex_do_wait");
+        pool_on(&s, "0.10 0 0");
+        autofree char *is = insights_of(&s);
+        assert_string_equal(is, busy ? "" : "pool-idle");
+        stage_close(&s);
+    }
+}
+
+/* 8 waits longer for files in all, but it is 7 that does little else: its own place is named. */
+static void a_thread_that_waits_for_files_is_named_with_its_own_place(void **state)
+{
+    enum { MS = 1000000 };
+    (void)state;
+    struct stage s = stage_open();
+    struct waitsum w;
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    struct err err;
+    for (int tid = 7; tid < 9; tid++) {
+        uint64_t end = tid == 7 ? 100 : 1000;
+        struct waits_at a = at(&s, tid, 20 * MS);
+        begins(&s, tid, 0, THREAD_RUNNING);
+        waits_leave(s.waits, &a, stack_of(&s, tid == 7 ? "scan" : "commit", "filemap_fault"),
+                    UNWIND_WHOLE);
+        waits_out(s.waits, &a, false);
+        runs(&s, tid, (tid == 7 ? 80 : 120) * (uint64_t)MS);
+        ends(&s, tid, end * MS);
+    }
+    waits_stop(s.waits, 1000 * (uint64_t)MS);
+    struct selection waits = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
+    struct selection states = selection_all(s.profile, (struct value_ref){s.streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    assert_int_equal(waitinsight_find(&w, list), 1);
+    assert_string_equal(list[0].id, "io-in-path");
+    if (!strstr(list[0].evidence, "mostly in scan"))
+        fail_msg("%s", list[0].evidence);
+    waitsum_done(&w);
+    stage_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_a_range_of_time_only_what_is_inside_counts),
+        cmocka_unit_test(the_cause_of_having_no_cpu_is_told_where_it_is_known),
+        cmocka_unit_test(threads_that_mostly_wait_for_work_are_an_idle_pool),
+        cmocka_unit_test(a_thread_that_waits_for_files_is_named_with_its_own_place),
+        cmocka_unit_test(sums_are_by_reason_by_thread_and_by_function),
+        cmocka_unit_test(the_agent_is_no_place_where_a_program_waits),
+        cmocka_unit_test(only_waits_that_matter_make_insights),
+        cmocka_unit_test(rates_are_of_wall_time_and_who_never_woke_comes_last),
+        cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
+        cmocka_unit_test(more_threads_than_cpus_are_a_pool_too_large),
+        cmocka_unit_test(workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
