@@ -21,6 +21,18 @@ static inline struct profile *support_folded(const char *text)
     return p;
 }
 
+/* A stack of functions, "main;parse;read". */
+static inline struct stack_id support_path(struct profile *p, const char *names)
+{
+    struct stack_id id = {0};
+    struct text rest = text_of(names);
+    while (rest.n) {
+        struct frame_id f = profile_add_named_frame(p, text_cut(&rest, ';'), FRAME_USER);
+        id = stacks_push(&p->stacks, id, f);
+    }
+    return id;
+}
+
 /* Another column of the first stream, which is made if there is none. Returns its number. */
 static inline int support_value(struct profile *p, const char *event, const char *name,
                                 const char *unit)
