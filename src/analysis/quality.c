@@ -118,6 +118,8 @@ double quality_sampled_share(const struct selection *s)
         !meta_find_u64(m, META_SAMPLED_NS, &sampled_ns) ||
         !meta_find_u64(m, META_SAMPLED_OF_NS, &of_ns))
         return 1;
+    if (!sampled_ns)
+        return 0;
     return quality_sampled(sampled_ns, of_ns, (uint64_t)s->stream->types[s->count_type].total);
 }
 

@@ -236,19 +236,15 @@ static void print_quality(const struct record_facts *f)
     print_tick(f);
 }
 
-/* No sample where at least this many were due: what ran was there, but each part of it too short.
- */
-enum { SAMPLES_DUE = 5 };
 enum { SHORT_S = 2 }; /* what ends before has hardly waited */
 
 static void print_none(const struct record_facts *f)
 {
-    double used_s = (double)f->seen_ns / 1e9;
-    if (used_s * f->rate_hz >= SAMPLES_DUE)
+    if (f->too_short)
         fprintf(stderr,
                 "  no samples of %.2f s CPU time: processes and threads that live for less than a "
                 "period are hardly seen; %s\n",
-                used_s,
+                (double)f->seen_ns / 1e9,
                 f->rate_is_most ? "the rate is about the highest possible here" : "raise -F");
     else
         fprintf(stderr, "  no samples: %s used hardly any CPU time; %s\n",

@@ -114,6 +114,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->kernel_hidden = r->facts->kernel_hidden;
     f->seen_ns = record_cpu_ns(r);
     f->sampled_ns = r->facts->sampled_ns;
+    f->too_short = record_was_too_short(r);
     f->missed = quality_missed(r->profile);
     memcpy(f->ends, r->events[0].ends, sizeof f->ends);
     note_others(f, r);

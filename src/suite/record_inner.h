@@ -31,3 +31,6 @@ enum engine_tick record_tick(const void *ranges, const uint64_t *pcs, size_t n);
 
 /* The CPU time that samples could see; 0 = not known. */
 uint64_t record_cpu_ns(const struct recorder *r);
+
+/* No sample where several were due: what ran was there, but each part of it too short. */
+bool record_was_too_short(const struct recorder *r);

@@ -133,12 +133,21 @@ uint64_t record_cpu_ns(const struct recorder *r)
     return counted_ns > waited_ns ? counted_ns : waited_ns;
 }
 
+enum { SAMPLES_DUE = 5 }; /* where none of so many came, that is no chance */
+
+bool record_was_too_short(const struct recorder *r)
+{
+    return !r->events[0].samples &&
+           (double)record_cpu_ns(r) / 1e9 * r->facts->rate_hz >= SAMPLES_DUE;
+}
+
 static void set_sampled(struct meta *m, const struct recorder *r)
 {
     uint64_t of_ns = record_cpu_ns(r);
-    if (r->facts->sampled_ns)
+    bool known = r->facts->sampled_ns || record_was_too_short(r);
+    if (known)
         meta_set_u64(m, META_SAMPLED_NS, r->facts->sampled_ns);
-    if (r->facts->sampled_ns && of_ns)
+    if (known && of_ns)
         meta_set_u64(m, META_SAMPLED_OF_NS, of_ns);
     if (!meta_find(m, META_CPU_TIME_NS) && r->facts->cpu_used_ns)
         meta_set_u64(m, META_CPU_TIME_NS, count_cpu_ns(r));
@@ -213,18 +222,28 @@ static void set_running(struct meta *m, const struct recorder *r)
         meta_set(m, META_RUNNING, buf_text(&b));
 }
 
-/* What looks at the file later cannot know. */
-static void set_no_samples(struct meta *m, const struct recorder *r)
+static char *say_no_samples(const struct recorder *r)
 {
     const char *command = r->opts.command ? r->opts.command[0] : NULL;
     const char *hidden = command ? program_hidden(command) : NULL;
-    autofree char *why =
-        hidden ? mem_printf("%s %s, so the kernel hides it from you; run kelvin as root", command,
-                            hidden)
-               : mem_printf("%s used hardly any CPU time",
-                            r->opts.engine.machine ? "what was recorded" : "the program");
-    if (r->engine != &engine_none && !r->events[0].samples)
-        meta_set_str(m, META_NO_SAMPLES, why);
+    if (hidden)
+        return mem_printf("%s %s, so the kernel hides it from you; run kelvin as root", command,
+                          hidden);
+    if (record_was_too_short(r))
+        return mem_printf("%.2f s CPU time was used by processes and threads that live for less "
+                          "than a period: a higher rate sees more of them",
+                          (double)record_cpu_ns(r) / 1e9);
+    return mem_printf("%s used hardly any CPU time",
+                      r->opts.engine.machine ? "what was recorded" : "the program");
+}
+
+/* What looks at the file later cannot know. */
+static void set_no_samples(struct meta *m, const struct recorder *r)
+{
+    if (r->engine == &engine_none || r->events[0].samples)
+        return;
+    autofree char *why = say_no_samples(r);
+    meta_set_str(m, META_NO_SAMPLES, why);
 }
 
 void record_label_end(struct recorder *r, const struct quality *q)

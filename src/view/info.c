@@ -175,7 +175,10 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
     char n[UNITS_MAX];
     fprintf(out, "\nquality\n");
     if (!s->n_rows) {
-        fputs("  no samples: nothing was seen to run in this time\n", out);
+        const char *why = meta_find(&s->profile->meta, META_NO_SAMPLES);
+        fputs("  no samples: ", out);
+        utf8_print(out, why ? why : "nothing was seen to run in this time");
+        putc('\n', out);
         return;
     }
     if (!q->has_samples && obtained_exactly(s->stream->obtained))
