@@ -62,8 +62,8 @@ static struct mailbox *mailbox_find(void)
 
 struct letter *agent_letter_begin(enum letter_kind kind, uint32_t *ret_slot)
 {
-    uint64_t taken = (uint64_t)self.tid << 32 | SLOT_TAKEN;
-    for (int i = 0; i < TRIES; i++) {
+    uint64_t taken = (uint64_t)self.seen.tid << 32 | SLOT_TAKEN;
+    for (int i = 0; i < TRIES && self.seen.pid; i++) {
         uint32_t slot = atomic_fetch_add_explicit(&agent.box->next, 1, memory_order_relaxed);
         slot %= agent.n_slots;
         uint64_t is = SLOT_FREE;
@@ -73,8 +73,8 @@ struct letter *agent_letter_begin(enum letter_kind kind, uint32_t *ret_slot)
         struct letter *l = (struct letter *)(agent.slots + (size_t)slot * agent.slot_bytes);
         l->time_ns = proc_now_ns();
         l->kind = kind;
-        l->pid = agent.pid;
-        l->tid = self.tid;
+        l->pid = self.seen.pid;
+        l->tid = self.seen.tid;
         l->n_bytes = 0;
         for (size_t c = 0; c < sizeof l->comm; c++)
             l->comm[c] = self.comm[c];
@@ -109,12 +109,13 @@ static void after_fork(void)
     uint32_t slot;
     if (!agent.box)
         return;
-    int parent_pid = agent.pid, parent_tid = self.tid;
+    struct proc_ids parent = self.seen;
     agent.pid = self.tid = getpid();
+    sampler_ask_ids();
     struct letter *l = agent_letter_begin(LETTER_FORK, &slot);
     if (l) {
-        l->parent_pid = parent_pid;
-        l->parent_tid = parent_tid;
+        l->parent_pid = parent.pid;
+        l->parent_tid = parent.tid;
         agent_letter_end(slot);
     }
     sampler_begin();

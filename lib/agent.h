@@ -24,6 +24,7 @@
  * when a stack ends in memory that is not known, the recorder reads the maps of the process again.
  */
 #pragma once
+#include "proc.h"
 #include "wire/mailbox.h"
 
 #include <signal.h>
@@ -51,6 +52,7 @@ struct thread {
     bool met;     /* by a tick, since armed */
     bool resting; /* a signal could harm it now: not sampled */
     int timer, tid;
+    struct proc_ids seen;           /* as the recorder numbers it; 0 = not known, not sampled */
     uintptr_t stack_low, stack_end; /* memory from a sp in here to the end is there */
     char comm[16];
 };
@@ -67,6 +69,9 @@ void agent_letter_end(uint32_t slot);
 
 /* Set up the signal, and the main thread, whose stack ends at STACK_END. */
 void sampler_init(uintptr_t stack_end);
+
+/* The recorder's numbers of this thread into self.seen. */
+void sampler_ask_ids(void);
 
 /* Let the timer of this thread run. */
 void sampler_begin(void);

@@ -133,15 +133,16 @@ int channel_make(uint32_t n, uint32_t bytes, uint32_t task)
 
 /* --- rings --- */
 
-static bool channel_take(struct ring_writer *w, uint32_t i, uint32_t task)
+static bool channel_take(struct ring_writer *w, uint32_t i, uint32_t task,
+                         const struct proc_ids *ids)
 {
     struct ring *ring = channel_ring(channel, i);
     uint32_t is = RING_FREE;
     if (!atomic_compare_exchange_strong(&ring->state, &is, RING_TAKEN))
         return false;
     ring->task = task;
-    ring->pid = getpid();
-    ring->tid = (int32_t)syscall(SYS_gettid);
+    ring->pid = ids->pid;
+    ring->tid = ids->tid;
     ring->start_ns = proc_now_ns();
     prctl(PR_GET_NAME, ring->comm);
     atomic_store_explicit(&ring->waiting[0], 0, memory_order_relaxed);
@@ -156,8 +157,10 @@ bool channel_open_ring(struct ring_writer *w, uint32_t task)
 {
     int e = errno;
     bool done = false;
-    for (uint32_t i = 0; i < n_rings && !done; i++) {
-        done = channel_take(w, i, task);
+    struct proc_ids ids;
+    bool known = proc_own_ids(channel->recorder_pid, &ids);
+    for (uint32_t i = 0; i < n_rings && known && !done; i++) {
+        done = channel_take(w, i, task, &ids);
         uint32_t seen = atomic_load(&channel->next_ring);
         while (done && seen < i + 1 &&
                !atomic_compare_exchange_weak(&channel->next_ring, &seen, i + 1))
@@ -185,6 +188,21 @@ void channel_forget_ring(struct ring_writer *w)
 
 /* --- a full ring --- */
 
+/* A recorder in another pid namespace cannot be asked whether it lives: while a thread waits for
+ * it, it must do something. */
+static bool is_silent(uint32_t wake)
+{
+    enum { SILENT_S = 10 };
+    static _Atomic uint64_t heard_ns, asked_ns;
+    static _Atomic uint32_t heard;
+    const uint64_t second_ns = 1000000000;
+    uint64_t now_ns = proc_now_ns();
+    if (atomic_exchange(&heard, wake) != wake || now_ns - atomic_load(&asked_ns) > second_ns)
+        atomic_store(&heard_ns, now_ns);
+    atomic_store(&asked_ns, now_ns);
+    return now_ns - atomic_load(&heard_ns) > SILENT_S * second_ns;
+}
+
 bool channel_wait(struct ring_writer *w)
 {
     struct timespec ten_ms = {0, 10000000};
@@ -193,7 +211,7 @@ bool channel_wait(struct ring_writer *w)
     atomic_fetch_add_explicit(&w->ring->waits, 1, memory_order_relaxed);
     if (atomic_load(&w->ring->tail) == w->tail && !atomic_load(&channel->stop)) {
         syscall(SYS_futex, &channel->wake, FUTEX_WAIT, seen, &ten_ms, NULL, 0);
-        if (syscall(SYS_kill, channel->recorder_pid, 0) != 0 && errno == ESRCH)
+        if (proc_is_gone(channel->recorder_pid) || (proc_is_apart() && is_silent(seen)))
             atomic_store(&channel->stop, 1);
     }
     errno = e;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -40,6 +41,73 @@ int proc_open_fd_of(uint64_t pid, uint64_t fd)
     char path[80];
     put_number(proc_put_str(put_number(proc_put_str(path, "/proc/"), pid), "/fd/"), fd);
     return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+}
+
+/* --- numbers of processes --- */
+
+/* The two numbers in "PID/task/TID". */
+static bool read_ids(struct proc_ids *ret)
+{
+    char link[64];
+    int32_t numbers[2] = {0}, n = 0;
+    long bytes = syscall(SYS_readlinkat, AT_FDCWD, "/proc/thread-self", link, sizeof link);
+    for (long i = 0; i < bytes; i++)
+        if (link[i] >= '0' && link[i] <= '9')
+            numbers[n] = numbers[n] * 10 + (link[i] - '0');
+        else if (link[i] == '/')
+            n = 1;
+    *ret = (struct proc_ids){numbers[0], numbers[1]};
+    return ret->pid > 0 && ret->tid > 0;
+}
+
+static bool is_unseen(int32_t pid)
+{
+    return syscall(SYS_kill, pid, 0) != 0 && errno == ESRCH;
+}
+
+/* The process's own number and the recorder's for it, 0 where that is not known. */
+static _Atomic uint64_t process_ids;
+static _Atomic bool apart;
+
+bool proc_is_apart(void)
+{
+    return apart;
+}
+
+/* A number that the recorder has by chance in this namespace, too, is found out when the program
+ * begins. A fork asks no file: a sandbox may forbid it. */
+static uint64_t learn_ids(int32_t own, int32_t recorder)
+{
+    struct proc_ids seen = {own, own};
+    bool hidden = is_unseen(recorder), begins = !process_ids;
+    if (apart || hidden || begins) {
+        bool known = read_ids(&seen);
+        apart = apart || hidden || (known && seen.pid != own);
+        if (!known || (apart && seen.pid == own))
+            seen.pid = apart ? 0 : own;
+    }
+    return (uint64_t)(uint32_t)own << 32 | (uint32_t)seen.pid;
+}
+
+bool proc_own_ids(int32_t recorder, struct proc_ids *ret)
+{
+    int e = errno;
+    int32_t own = (int32_t)syscall(SYS_getpid);
+    uint64_t ids = process_ids;
+    if ((int32_t)(ids >> 32) != own)
+        process_ids = ids = learn_ids(own, recorder);
+    *ret = (struct proc_ids){(int32_t)ids, (int32_t)syscall(SYS_gettid)};
+    bool known = ret->pid && (!apart || (read_ids(ret) && ret->pid == (int32_t)ids));
+    errno = e;
+    return known;
+}
+
+bool proc_is_gone(int32_t pid)
+{
+    int e = errno;
+    bool gone = !apart && is_unseen(pid);
+    errno = e;
+    return gone;
 }
 
 /* A byte of a file after the other. */

@@ -9,6 +9,21 @@
 /* CLOCK_MONOTONIC. */
 uint64_t proc_now_ns(void);
 
+/*
+ * The calling thread as process RECORDER numbers it. A program may be in a pid namespace of its
+ * own, where its numbers are others; false: it has a /proc of its own there, too, and cannot know.
+ */
+struct proc_ids {
+    int32_t pid, tid;
+};
+bool proc_own_ids(int32_t recorder, struct proc_ids *ret);
+
+/* Process PID has ended. One that a pid namespace hides is not known to have. */
+bool proc_is_gone(int32_t pid);
+
+/* Whether the recorder is in another pid namespace. */
+bool proc_is_apart(void);
+
 /* Open /proc/PID/fd/FD. */
 int proc_open_fd_of(uint64_t pid, uint64_t fd);
 

@@ -63,7 +63,7 @@ void sampler_begin(void)
     event.sigev_value.sival_ptr = &agent;
     event._sigev_un._tid = self.tid;
     self.met = false;
-    self.armed = !agent.box->stop && !self.resting &&
+    self.armed = !agent.box->stop && !self.resting && self.seen.pid &&
                  syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &self.timer) == 0;
     if (self.armed)
         timer_set(first_ns(), agent.interval_ns);
@@ -156,7 +156,7 @@ static void lose_sample(uint64_t ns)
 {
     atomic_fetch_add(&agent.box->lost, 1);
     atomic_fetch_add(&agent.box->lost_ns, ns);
-    if (syscall(SYS_kill, agent.box->recorder_pid, 0) != 0 && errno == ESRCH)
+    if (proc_is_gone(agent.box->recorder_pid))
         agent.box->stop = 1;
 }
 
@@ -215,9 +215,16 @@ static void ask_name(void)
     syscall(SYS_prctl, PR_GET_NAME, self.comm, 0, 0, 0);
 }
 
+void sampler_ask_ids(void)
+{
+    if (!proc_own_ids(agent.box->recorder_pid, &self.seen))
+        self.seen = (struct proc_ids){0};
+}
+
 static void thread_init(uintptr_t stack_end, uint64_t stack_bytes)
 {
     self.tid = (int)syscall(SYS_gettid);
+    sampler_ask_ids();
     self.stack_end = stack_end;
     self.stack_low = stack_end > stack_bytes ? stack_end - stack_bytes : 0;
     ask_name();

@@ -83,7 +83,7 @@ static uint32_t wait_for_answer(uint32_t from, uint64_t ticket)
     while ((at = find_answer(from, ticket)) == UINT32_MAX) {
         uint32_t seen = atomic_load(&channel->wake);
         if (atomic_load(&images->full) || atomic_load(&channel->stop) || proc_now_ns() > until_ns ||
-            (syscall(SYS_kill, channel->recorder_pid, 0) != 0 && errno == ESRCH))
+            proc_is_gone(channel->recorder_pid))
             return UINT32_MAX;
         if (find_answer(from, ticket) == UINT32_MAX)
             syscall(SYS_futex, &channel->wake, FUTEX_WAIT, seen, &two_ms, NULL, 0);

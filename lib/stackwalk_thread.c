@@ -137,11 +137,12 @@ static bool find_recorder(void)
 static enum stackwalk_state process_begin(void)
 {
     struct stackwalk_process *p = stackwalk_process;
-    if (!find_recorder())
+    struct proc_ids ids;
+    if (!find_recorder() || !proc_own_ids(channel->recorder_pid, &ids))
         return STACKWALK_OFF;
     if (!has_key)
         has_key = pthread_key_create(&key, thread_over) == 0;
-    p->pid = (int32_t)syscall(SYS_getpid);
+    p->pid = ids.pid;
     p->root =
         stackwalk_trie_add(0, STACKWALK_ROOT | (uint64_t)p->pid << 32 | (uint32_t)proc_now_ns());
     struct stackwalk_thread *t = thread_open();

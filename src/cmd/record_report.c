@@ -390,8 +390,8 @@ static void print_heap_coverage(const struct heap_facts *h)
     if (h->programs && *h->unseen)
         fprintf(stderr,
                 "  heap: not recorded: %s, as kelvin's library did not get into it: the program is "
-                "static, setuid, 32-bit or linked to musl, its environment was cleared, or its "
-                "address space is limited\n",
+                "static, setuid, 32-bit or linked to musl, its environment was cleared, its "
+                "address space is limited, or it has a /proc of its own\n",
                 h->unseen);
     if (h->processes > 1)
         fprintf(stderr, "  heap: sums over %s processes\n", units_count(n, h->processes));

@@ -258,8 +258,8 @@ static void set_note(struct timer_run *r)
                  "takes no preloads");
     else if (unsampled)
         snprintf(to, n,
-                 "%llu thread%s could not be sampled (no timer to be had, strict seccomp, or a "
-                 "small signal stack)",
+                 "%llu thread%s could not be sampled (no timer to be had, strict seccomp, a small "
+                 "signal stack, or a /proc of its own)",
                  (unsigned long long)unsampled, unsampled == 1 ? "" : "s");
 }
 

@@ -372,8 +372,8 @@ static void add_unseen(struct document *d, const struct heapstory *s)
     if (s->unseen)
         document_text(d,
                       "Not recorded: %s, as kelvin's library did not get into it. The program is "
-                      "static, setuid, 32-bit or linked to musl, its environment was cleared, or "
-                      "its address space is limited.",
+                      "static, setuid, 32-bit or linked to musl, its environment was cleared, its "
+                      "address space is limited, or it has a /proc of its own.",
                       s->unseen);
     if (s->blind && !s->own_malloc && !s->unseen)
         document_text(d, "Nothing was recorded: kelvin's library was not loaded into the program. "

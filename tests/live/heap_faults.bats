@@ -51,6 +51,17 @@ END
     wait_until 20 grep -q '^leaked' own.txt
 }
 
+@test "a recorder that is killed and that the program cannot see: the program goes on" {
+    unshare --pid --fork true 2>/dev/null || skip "cannot make a namespace of process numbers"
+    "$KELVIN" record -q --heap -o r.kelvin -- unshare --pid --fork "$TARGET/heap" plain 3000000 >own.txt 2>/dev/null &
+    local recorder=$!
+    wait_until 20 bash -c '"$0" fold --value allocated r.kelvin.part | grep -q part_' "$KELVIN"
+    kill -9 "$recorder"
+    wait "$recorder" || true
+    [ ! -s own.txt ] || skip "the program was faster than its recorder could be killed"
+    wait_until 60 grep -q '^leaked' own.txt
+}
+
 @test "the recorder stops for a second: threads wait, and nothing is lost" {
     "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap" plain 1000000 >own.txt 2>err.txt &
     local recorder=$!

@@ -35,6 +35,47 @@ END
     [[ $output == *"Frees by children of a fork"*": 20."* ]] || fail "$output"
 }
 
+# Its first child there is process 1, and cannot see the recorder; after a full ring nobody was recorded any more.
+@test "a program in a pid namespace of its own is recorded under the numbers of this one" {
+    unshare --pid --fork true 2>/dev/null || skip "cannot make a namespace of process numbers"
+    cat >many.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static void *volatile kept;
+static void *run(void *arg)
+{
+    for (int i = 0; i < 200000; i++) {
+        kept = malloc(40);
+        free(kept);
+    }
+    return arg;
+}
+int main(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, run, NULL);
+    pthread_join(t, NULL);
+    run(NULL);
+    return 0;
+}
+END
+    cc -O1 -pthread -o many many.c
+    kelvin record --heap -o r.kelvin -- unshare --pid --fork ./many
+    exits 0
+    [[ $stderr != *"not recorded"* && $stderr != *"still running"* ]] || fail "$stderr"
+    "$KELVIN" heap r.kelvin | grep -q "exact: every allocation was counted" || fail "$("$KELVIN" heap r.kelvin)"
+    "$KELVIN" fold --value allocations r.kelvin >folded
+    [ "$(awk '/;run / { n += $NF } END { print n }' folded)" = 400000 ] || fail "$(cat folded)"
+    kelvin record --engine timer --min-samples 0 -o r.kelvin -- unshare --pid --fork ./many
+    exits 0
+    "$KELVIN" fold r.kelvin | grep -q "^many;.*;run" || fail "$("$KELVIN" fold r.kelvin)"
+
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "no right to mount /proc"
+    kelvin record --heap -o r.kelvin -- unshare --pid --fork --mount-proc ./many
+    exits 0
+    [[ $stderr == *"not recorded: many, "*"or it has a /proc of its own"* ]] || fail "$stderr"
+}
+
 @test "a 32-bit program is refused with a reason" {
     cat >small.c <<'END'
 void _start(void) { __asm__ volatile("movl $1, %eax; xorl %ebx, %ebx; int $0x80"); }
