@@ -227,18 +227,27 @@ static void client_close(struct listen_client *c)
     *c = (struct listen_client){.fd = -1};
 }
 
+/* Whether A goes rather than B: the oldest that gets nothing, or else the oldest. Those who only
+ * hold a connection must not cut off somebody who was let in and is being answered. */
+static bool client_goes_first(const struct listen_client *a, const struct listen_client *b)
+{
+    if ((a->body != NULL) != (b->body != NULL))
+        return !a->body;
+    return a->since_ns < b->since_ns;
+}
+
 static struct listen_client *client_room(struct listen *l)
 {
-    struct listen_client *oldest = &l->clients[0];
+    struct listen_client *first = &l->clients[0];
     for (int i = 0; i < LISTEN_CLIENTS; i++) {
         struct listen_client *c = &l->clients[i];
         if (c->fd < 0)
             return c;
-        if (c->since_ns < oldest->since_ns)
-            oldest = c;
+        if (client_goes_first(c, first))
+            first = c;
     }
-    client_close(oldest);
-    return oldest;
+    client_close(first);
+    return first;
 }
 
 static void take_clients(struct listen *l)

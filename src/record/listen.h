@@ -4,9 +4,10 @@
  *     listen_open() -> listen_fd() becomes readable -> listen_poll() -> listen_close()
  *
  * Nothing blocks: sockets are read and written as far as they go, by the thread that calls. Clients
- * cost no more than LISTEN_CLIENTS sockets and answers; when there are more, the oldest
- * goes. A request has at most LISTEN_REQUEST_MAX bytes, and a client LISTEN_CLIENT_NS from its
- * first byte to its last. An answer is made at most every LISTEN_FRESH_NS, however many ask.
+ * cost no more than LISTEN_CLIENTS sockets and answers; when there are more, the oldest that gets
+ * no page goes, and the oldest of all where each gets one. A request has at most
+ * LISTEN_REQUEST_MAX bytes, and a client LISTEN_CLIENT_NS from its first byte to its last. An
+ * answer is made at most every LISTEN_FRESH_NS, however many ask.
  *
  * Only addresses of this machine itself are listened to, unless there is a token, which each
  * request must then bear. Otherwise a request needs a Host line, and a name there that is not this

@@ -58,30 +58,36 @@ static bool is_field(struct text name, const char *is)
 static bool host_is_ours(struct text host)
 {
     char name[64];
-    struct in_addr ignored;
-    if (host.n && *host.at == '[')
-        return true;
-    host = text_cut(&host, ':');
-    if (host.n >= sizeof name)
+    struct in6_addr ignored; /* has room for both kinds */
+    bool six = host.n && *host.at == '[';
+    if (six)
+        text_cut(&host, '[');
+    host = text_cut(&host, six ? ']' : ':');
+    if (host.n >= sizeof name || memchr(host.at, '\0', host.n))
         return false;
     memcpy(name, host.at, host.n);
     name[host.n] = '\0';
-    return strcasecmp(name, "localhost") == 0 || inet_pton(AF_INET, name, &ignored) == 1;
+    return (!six && strcasecmp(name, "localhost") == 0) ||
+           inet_pton(six ? AF_INET6 : AF_INET, name, &ignored) == 1;
 }
 
-/* Takes as long wherever the first difference is. */
+/* Takes as long wherever the first difference is: SECRET is, or has in it, what nobody may guess
+ * piece by piece. */
+static bool is_secret(struct text value, const char *secret)
+{
+    unsigned differ = 0;
+    if (value.n != strlen(secret))
+        return false;
+    for (size_t i = 0; i < value.n; i++)
+        differ |= (unsigned char)value.at[i] ^ (unsigned char)secret[i];
+    return differ == 0;
+}
+
 static bool bears(struct text value, const char *token)
 {
-    size_t n = strlen(token);
-    unsigned differ = 0;
     if (value.n < 7 || strncasecmp(value.at, "Bearer ", 7) != 0)
         return false;
-    value = trim((struct text){value.at + 7, value.n - 7});
-    if (value.n != n)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        differ |= (unsigned char)value.at[i] ^ (unsigned char)token[i];
-    return differ == 0;
+    return is_secret(trim((struct text){value.at + 7, value.n - 7}), token);
 }
 
 /* GET /metrics?x=y HTTP/1.1 */
@@ -96,7 +102,7 @@ static void parse_first(struct listen_request *r, struct text line, const struct
     r->head = text_is(method, "HEAD");
     r->status = r->head || text_is(method, "GET") ? 404 : 405;
     for (const struct listen_page *p = o->pages; r->status == 404 && p->path; p++)
-        if (text_is(path, p->path)) {
+        if (is_secret(path, p->path)) {
             r->page = p;
             r->status = 200;
         }
@@ -182,6 +188,8 @@ struct listen_request listen_parse(struct text in, const struct listen_opts *o)
             return (struct listen_request){.status = 403};
         if (is_field(name, "Host"))
             host = value;
+        if (is_field(name, "Origin") && origin.n)
+            return (struct listen_request){.status = 400};
         if (is_field(name, "Origin"))
             origin = value;
         if (is_field(name, "Accept"))

@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,6 +61,16 @@ static void a_name_that_is_not_this_machine_is_refused(void **state)
     assert_int_equal(status_of("GET /metrics HTTP/1.1\r\n\r\n", NULL), 400);
     assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost:\r\n\r\n", NULL), 403);
     assert_int_equal(status_of("GET /metrics HTTP/1.0\r\n\r\n", NULL), 400);
+    static const char *const no_numbers[] = {"[evil.example", "[evil.example]:80", "[", "[]",
+                                             "[127.0.0.1]"};
+    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
+        autofree char *request =
+            mem_printf("GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n", no_numbers[i]);
+        assert_int_equal(status_of(request, NULL), 403);
+    }
+    static const char nul[] = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\0.evil.example\r\n\r\n";
+    struct listen_opts o = {.pages = pages};
+    assert_int_equal(listen_parse((struct text){nul, sizeof nul - 1}, &o).status, 403);
 }
 
 static void other_pages_are_refused(void **state)
@@ -76,6 +88,11 @@ static void other_pages_are_refused(void **state)
             "GET /metrics HTTP/1.1\r\nOrigin: %s\r\nHost: 127.0.0.1:80\r\n\r\n", others[i]);
         assert_int_equal(status_of(request, NULL), 403);
     }
+    /* Of two, neither may hide the other. */
+    assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:80\r\nOrigin: "
+                               "http://evil.example\r\nOrigin: http://127.0.0.1:80\r\n\r\n",
+                               NULL),
+                     400);
 }
 
 static size_t page_of(const char *path, const char *accept)
@@ -182,6 +199,56 @@ static void addresses(void **state)
     listen_close(NULL);
 }
 
+static int connect_to(const struct listen *l)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    to.sin_port = htons((uint16_t)atoi(strrchr(listen_address(l), ':') + 1));
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+/* Read what comes until the other side ends. */
+static size_t read_rest(struct listen *l, int fd)
+{
+    static char bytes[1 << 16];
+    size_t all = 0;
+    ssize_t n = 0;
+    do {
+        listen_poll(l);
+        n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        all += n > 0 ? (size_t)n : 0;
+    } while (n > 0 || (n < 0 && errno == EAGAIN));
+    return all;
+}
+
+static void connections_that_ask_nothing_cut_off_nobody(void **state)
+{
+    enum { PAGE_BYTES = 16 << 20, IDLE = 3 * LISTEN_CLIENTS };
+    static const char request[] = "GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    autofree char *large = mem_calloc(PAGE_BYTES, 1);
+    const struct listen_page one[] = {
+        {.path = "/large", .type = "text/plain", .bytes = {large, PAGE_BYTES}}, {0}};
+    struct listen_opts o = {.address = "0", .pages = one};
+    struct listen *l;
+    struct err err;
+    int idle[IDLE];
+    (void)state;
+    assert_int_equal(listen_open(&o, &l, &err), 0);
+    int fd = connect_to(l);
+    assert_int_equal(send(fd, request, sizeof request - 1, 0), sizeof request - 1);
+    listen_poll(l);
+    for (int i = 0; i < IDLE; i++) {
+        idle[i] = connect_to(l);
+        listen_poll(l);
+    }
+    assert_true(read_rest(l, fd) > PAGE_BYTES);
+    close(fd);
+    for (int i = 0; i < IDLE; i++)
+        close(idle[i]);
+    listen_close(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_token_is_asked_for),
         cmocka_unit_test(any_bytes_are_a_request_or_none),
         cmocka_unit_test(addresses),
+        cmocka_unit_test(connections_that_ask_nothing_cut_off_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
