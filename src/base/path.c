@@ -132,6 +132,14 @@ int path_open_file(const char *path, int more, struct stat *ret)
     return -1;
 }
 
+char *path_of_open(int fd)
+{
+    char link[40], real[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, real, sizeof real - 1);
+    return n > 0 ? mem_strndup(real, (size_t)n) : NULL;
+}
+
 static bool is_before(struct timespec a, struct timespec b)
 {
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;

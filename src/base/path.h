@@ -48,6 +48,10 @@ void path_shorten(struct buf *b, struct text t);
  */
 int path_open_file(const char *path, int more, struct stat *ret);
 
+/* Where the kernel says that an open file is, without links: a path that was looked at before it
+ * was opened may have become another. Free it; NULL where nobody knows. */
+char *path_of_open(int fd);
+
 /*
  * Append a plain file to B, if it was written at SINCE or later and has at most MOST bytes. False
  * where there is none, an older or a larger one.

@@ -6,13 +6,29 @@ static bool project_is_too_wide(const char *folder)
 {
     const char *home = getenv("HOME");
     autofree char *real = home ? realpath(home, NULL) : NULL;
-    return strcmp(folder, "/") == 0 || (real && strcmp(folder, real) == 0);
+    size_t n = strlen(folder);
+    return strcmp(folder, "/") == 0 ||
+           (real && strncmp(real, folder, n) == 0 && (!real[n] || real[n] == '/'));
+}
+
+/* Such as /tmp: another user may have put a mark there. */
+static bool project_is_everybodys(const char *folder)
+{
+    struct stat st;
+    return stat(folder, &st) == 0 && (st.st_mode & S_ISVTX) && (st.st_mode & S_IWOTH);
 }
 
 static bool project_has_entry(const char *folder, const char *name)
 {
     autofree char *path = mem_printf("%s/%s", folder, name);
     return path_kind(path) != PATH_NOTHING;
+}
+
+static bool project_has_mark(const char *folder)
+{
+    return (project_has_entry(folder, ".git") || project_has_entry(folder, ".hg") ||
+            project_has_entry(folder, "kelvin.conf")) &&
+           !project_is_everybodys(folder);
 }
 
 /* The project that FOLDER is in: the nearest one above with a mark of one, else itself. Free it. */
@@ -24,8 +40,7 @@ static char *project_of(const char *folder)
             free(at);
             break;
         }
-        if (project_has_entry(at, ".git") || project_has_entry(at, ".hg") ||
-            project_has_entry(at, "kelvin.conf"))
+        if (project_has_mark(at))
             return at;
         char *above = path_folder(at);
         free(at);
@@ -54,10 +69,4 @@ bool project_has(const struct project *p, const char *real)
         has = project_is_below(real, asked);
     }
     return has;
-}
-
-bool project_has_path(const struct project *p, const char *path)
-{
-    autofree char *real = realpath(path, NULL);
-    return real && project_has(p, real);
 }

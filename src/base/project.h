@@ -19,6 +19,3 @@ enum { PROJECT_PROGRAMS = 16 }; /* of a recording: those that are asked about */
 
 /* Whether the file at REAL, a path without links, may go along. */
 bool project_has(const struct project *p, const char *real);
-
-/* The same for PATH as somebody wrote it. */
-bool project_has_path(const struct project *p, const char *path);

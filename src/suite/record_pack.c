@@ -10,17 +10,13 @@ struct packer {
     bool *seen; /* by string */
 };
 
-/* Where the kernel says that the open file is: a path that was checked may have become another. */
 static bool packer_may_take(const struct packer *k, int fd)
 {
-    char link[40], real[PATH_MAX];
+    autofree char *real = path_of_open(fd);
     const char *folder = k->opts->pack_source, *programs[PROJECT_PROGRAMS];
     size_t n_programs = profile_programs(k->p, programs, PROJECT_PROGRAMS);
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, real, sizeof real - 1);
-    if (n <= 0)
+    if (!real)
         return false;
-    real[n] = '\0';
     for (size_t i = 0; i < n_programs; i++) {
         struct project project = {programs[i], &folder, folder && *folder ? 1 : 0};
         if (project_has(&project, real))

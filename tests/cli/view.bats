@@ -330,6 +330,35 @@ END
     done
 }
 
+@test "view: a recording that names a program which is not there makes no project of its folder" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    [ "$(uname -m)" = x86_64 ] || skip "annotate knows x86-64 only"
+    mkdir -p private given/.git
+    printf 'SECRET %d\n' {1..9} >private/letter.txt
+    printf '#line 1 "%s"\n%s\n' "$PWD/private/letter.txt" \
+        'double leak(int n) { double x = 0; for (int i = 1; i < n; i++) x += 1.0 / i; return x; }' >given/leak.c
+    gcc -O1 -g -shared -fPIC -o given/libleak.so given/leak.c
+    echo 'double leak(int); int main(void) { return leak(200000000) < 0; }' >given/u.c
+    gcc -O1 -g -o private/u given/u.c -Lgiven -lleak -Wl,-rpath,"$PWD/given"
+    "$KELVIN" record -q -o given/u.kelvin -- private/u || skip "cannot record here"
+    cd given
+    shown() {
+        kelvin view u.kelvin "$@" -o page.html
+        exits 0
+        node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"code","function":"leak"}' >code.json
+        grep -q SECRET code.json
+    }
+    shown
+    # Another program in its place is not what ran, and neither is none.
+    cp /bin/true ../private/u
+    run ! shown
+    rm ../private/u
+    run ! shown
+    grep -q 'outside of the project' code.json
+    shown --source ../private
+}
+
 @test "view in a browser: transforms, undo and redo, and what they are as a command" {
     need_page
     timed

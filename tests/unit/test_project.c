@@ -1,5 +1,6 @@
 /* Which source files may be shown around. */
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/project.h"
 
 // clang-format off
@@ -10,10 +11,17 @@
 
 static const char *const asked[] = {"asked", "nosuch"};
 
+/* As those ask who read a file: by where the open one is. */
+static bool has_file(const struct project *p, const char *path)
+{
+    autoclose int fd = path_open_file(path, 0, NULL);
+    autofree char *real = fd >= 0 ? path_of_open(fd) : NULL;
+    return real && project_has(p, real);
+}
+
 static bool may(const char *binary, const char *path, size_t folders)
 {
-    struct project p = {binary, asked, folders};
-    return project_has_path(&p, path);
+    return has_file(&(struct project){binary, asked, folders}, path);
 }
 
 static void what_lies_below_the_project_may_be_shown(void **state)
@@ -36,7 +44,7 @@ static void what_lies_below_the_project_may_be_shown(void **state)
     assert_true(may("p/build/app", "asked/x/b.c", 2)); /* below the current folder, too */
     assert_int_equal(chdir("here"), 0);
     struct project p = {"../p/build/app", (const char *const[]){"../asked"}, 1};
-    assert_true(project_has_path(&p, "../asked/x/b.c"));
+    assert_true(has_file(&p, "../asked/x/b.c"));
     assert_int_equal(chdir(".."), 0);
 }
 
@@ -53,10 +61,25 @@ static void neither_the_root_nor_the_home_folder_is_a_project(void **state)
     assert_false(may("../mine/app", "../mine/notes.c", 0));
     assert_false(may("/app", "/etc/passwd", 0));
     assert_int_equal(chdir(".."), 0);
+    assert_false(may("nosuch/app", "mine/notes.c", 0)); /* here everybody's home is */
+    folder_shell("touch kelvin.conf");
+    assert_false(may("mine/prog/app", "mine/notes.c", 0));
     if (old)
         setenv("HOME", old, 1);
     else
         unsetenv("HOME");
+}
+
+static void what_others_put_into_a_folder_for_everybody_is_no_mark(void **state)
+{
+    (void)state;
+    folder_shell("mkdir -p tmp/.git tmp/mine tmp/prog away && touch tmp/notes.c tmp/mine/m.c "
+                 "tmp/prog/a.c && chmod 1777 tmp");
+    assert_int_equal(chdir("away"), 0);
+    assert_true(may("../tmp/prog/app", "../tmp/prog/a.c", 0));
+    assert_false(may("../tmp/prog/app", "../tmp/mine/m.c", 0));
+    assert_true(may("../tmp/app", "../tmp/notes.c", 0)); /* where the program itself is */
+    assert_int_equal(chdir(".."), 0);
 }
 
 int main(void)
@@ -64,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_lies_below_the_project_may_be_shown, folder_fill),
         cmocka_unit_test_setup(neither_the_root_nor_the_home_folder_is_a_project, folder_fill),
+        cmocka_unit_test_setup(what_others_put_into_a_folder_for_everybody_is_no_mark, folder_fill),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }
