@@ -1,5 +1,5 @@
 // The page: one selection that every pane follows, kept in the address.
-import { el, button, share, time, bytes, count, quoted, exactly, copy, toast } from './view_text.js';
+import { el, button, share, time, bytes, count, quoted, exactly, copy, toast, seen, put, oneLine } from './view_text.js';
 import { Link } from './view_core.js';
 import { onTheme, warmUp } from './view_charts.js';
 import { Lanes } from './view_lanes.js';
@@ -214,7 +214,7 @@ class App {
         const crumb = (kind, text, away) => list.push(el('span.crumb', {title: `${kind} ${text}`}, el('i', null, kind), el('span', null, text), button('×', `Take away ${kind} ${text}`, away, {'aria-label': `Take away ${kind} ${text}`})));
         if (s.time) crumb('time', s.time, () => this.change({time: null, other: null}));
         if (s.other) crumb('compared with', s.other, () => this.change({other: null}));
-        for (const key of LISTS) for (const v of s[key]) crumb(key, /^\^.*\$$/.test(v) ? v.slice(1, -1).replace(/\\(.)/g, '$1') : v, () => this.change({[key]: s[key].filter(x => x !== v)}));
+        for (const key of LISTS) for (const v of s[key]) crumb(key, /^\^.*\$$/s.test(v) ? v.slice(1, -1).replace(/\\(.)/g, '$1') : v, () => this.change({[key]: s[key].filter(x => x !== v)}));
         if (s.subtree) { const names = s.subtree.match(/(?:[^\\;]|\\.)+/g) || []; crumb('subtree', names.map(n => n.replace(/\\(.)/g, '$1')).join(' › '), () => this.change({subtree: null, zoom: []})); }
         if (s.merge) crumb('', 'merge recursion', () => this.change({merge: false}));
         const n = list.length, a = this.about;
@@ -233,9 +233,9 @@ class App {
             ...(module ? [button(`Collapse ${module}`, 'Show the functions of this module as one frame (o)', () => this.add('collapse-module', module))] : []),
             button('Callers', 'Callers and callees (c)', () => this.change({tab: 'callers', fn: name})),
             ...(this.hasCode() ? [button('Source', 'Source and instructions (d)', () => this.change({tab: 'source', fn: name}))] : []),
-            ...(path ? [button('Copy stack', 'Its call stack, innermost first (k)', () => this.copyStack())] : []), button('Copy name', 'Copy', () => copy(name, 'Name')));
+            ...(path ? [button('Copy stack', 'Its call stack, innermost first (k)', () => this.copyStack())] : []), button('Copy name', 'Copy', () => copy(oneLine(name), 'Name')));
     }
-    copyStack() { if (this.chosenAt && this.chosenAt.path) copy([...this.chosenAt.path].reverse().join('\n'), 'Stack'); }
+    copyStack() { if (this.chosenAt && this.chosenAt.path) copy([...this.chosenAt.path].reverse().map(oneLine).join('\n'), 'Stack'); }
     problem(element, text) {
         let message = element.querySelector(':scope > .message');
         for (const child of element.children) if (child !== message) child.classList.toggle('hide', !!text);
@@ -259,10 +259,10 @@ class App {
         }
         this.about = about;
         const command = about.info.meta.command || '';
-        this.subject.title = [about.subject, command].join('\n');
-        this.subject.replaceChildren(el('b', null, about.subject), command ? ' · ' + command : '');
-        document.title = about.subject + ' - Kelvin';
-        this.warnings.textContent = about.warnings.trim().split('\n').join(' · ');
+        this.subject.title = seen([about.subject, command].join('\n'));
+        this.subject.replaceChildren(el('b', null, about.subject), command ? seen(' · ' + command) : '');
+        document.title = seen(about.subject + ' - Kelvin');
+        put(this.warnings, about.warnings.trim().split('\n').join(' · '));
         this.warnings.hidden = !about.warnings;
         this.status.replaceChildren(el('span', {title: about.caption}, about.caption));
         this.whichFile.value = this.state.file;
@@ -317,7 +317,7 @@ class App {
         }
         const answer = await this.ask('search', {...this.selection(), ask: 'search', pattern});
         if (!answer || pattern !== this.state.search) return;
-        this.found.textContent = answer.error || `${share(answer.total.share, answer.total.low, answer.total.high)} matched · ${count(answer.functions)} function${answer.functions === 1 ? '' : 's'}`;
+        put(this.found, answer.error || `${share(answer.total.share, answer.total.low, answer.total.high)} matched · ${count(answer.functions)} function${answer.functions === 1 ? '' : 's'}`);
     }
     focusPane() {
         const target = this.main.querySelector('canvas[tabindex],.scroll[tabindex]');
@@ -328,7 +328,7 @@ class App {
 
     // Null where no command shows the same.
     command() {
-        const s = this.state, tab = this.tab(), words = ['kelvin'], file = this.about.subject;
+        const s = this.state, tab = this.tab(), words = ['kelvin'], file = this.about.subject.replace(/^-/, './-');
         if ((tab === 'compare' && s.other) || (tab === 'callers' && /^\/.*\/$/.test(s.fn))) return null;
         const selected = [];
         if (s.event) selected.push('--event', s.event);

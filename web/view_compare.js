@@ -1,5 +1,5 @@
 // Two recordings, or two ranges of one: what is proven to have changed, and what is not.
-import { el, button, share, time, bytes, count } from './view_text.js';
+import { el, button, share, time, bytes, count, oneLine } from './view_text.js';
 import { colour } from './view_charts.js';
 import { Flame } from './view_flame.js';
 
@@ -107,7 +107,7 @@ export class ComparePane {
         return unit === 'bytes' ? bytes(cost) : unit === 'nanoseconds' ? time(cost) : count(cost);
     }
     copy() {
-        const text = row => [...row.cells].map(c => c.textContent).join('\t');
+        const text = row => [...row.cells].map(c => oneLine(c.textContent)).join('\t');
         this.app.copy([this.head, ...this.rows.children].map(text).join('\n'), 'Table');
     }
     // A page leaves arguments out; whether they differ was looked at when it was made.

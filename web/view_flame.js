@@ -1,5 +1,5 @@
 // Flame graph, icicle, callers first, left-heavy, by name, or by time: a call tree on a canvas.
-import { el, button, share, moment, count, exactly } from './view_text.js';
+import { el, button, share, moment, count, exactly, seen, put } from './view_text.js';
 import { colour, paper, fit, fontOf, useFont, steps, momentText, isDark, showCard, hideCard, onTheme } from './view_charts.js';
 
 const ROW = 20, FEW = 10, ALPHAS = [1, 0.55, 0.45];
@@ -309,7 +309,7 @@ export class Flame {
         this.chosen = i;
         const own = i > 0 && !this.groups.has(i), whole = own && this.tree.labels[this.tree.label[i]];
         this.app.choose(own ? this.name(i) : null, own && !this.options.paint ? {module: whole.module, path: this.tree.start || this.app.state.inverted ? null : this.framesTo(i)} : null);
-        this.live.textContent = this.name(i) + ', ' + this.facts(i).slice(0, 3).map(f => f.join(' ')).join(', ');
+        put(this.live, this.name(i) + ', ' + this.facts(i).slice(0, 3).map(f => f.join(' ')).join(', '));
         const y = this.rowY(this.place.depth[i]), box = this.box;
         if (y < box.scrollTop) box.scrollTop = y;
         else if (y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + ROW - box.clientHeight;
@@ -343,7 +343,7 @@ export class Flame {
     }
     // What is seen, as a drawing for other programs.
     svg() {
-        const esc = s => s.replace(/[<>&"]/g, ch => ({'<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;'})[ch]);
+        const esc = s => seen(s).replace(/[<>&"]/g, ch => ({'<': '&lt;', '>': '&gt;', '&': '&amp;', '"': '&quot;'})[ch]);
         const c = this.canvas.getContext('2d'), parts = [];
         for (let k = 0; k < this.drawn.length; k += 4) {
             const [i, left, y, w] = this.drawn.slice(k, k + 4);

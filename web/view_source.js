@@ -1,5 +1,5 @@
 // Source and instructions of a function side by side, with the heat of what is selected. What `kelvin annotate` prints.
-import { el, button } from './view_text.js';
+import { el, button, seen, put } from './view_text.js';
 
 const WORDS = new Set('auto bool break case char class const continue default do double else enum extern float fn for goto if impl inline int let long loop match mut namespace new private public return short signed sizeof static struct switch template typedef typename union unsigned using void volatile while'.split(' '));
 
@@ -43,14 +43,14 @@ export class SourcePane {
         if (!fn) this.input.value = answer.function || '';
         this.source.replaceChildren();
         this.insns.replaceChildren();
-        this.note.textContent = answer.error || '';
+        put(this.note, answer.error || '');
         this.element.querySelector('.split').hidden = !!answer.error;
         if (!answer.error) this.show(answer.code, answer.function);
     }
     show(code, fn) {
         this.code = code;
-        this.note.textContent = code.words.trim().split('\n')[0] + (code.function === fn ? '' : ` Inlined into ${code.function}, which is shown.`);
-        this.note.title = code.words;
+        put(this.note, code.words.trim().split('\n')[0] + (code.function === fn ? '' : ` Inlined into ${code.function}, which is shown.`));
+        this.note.title = seen(code.words);
         this.source.replaceChildren(...code.parts.map(p => this.part(p)));
         if (!code.parts.length) this.source.append(el('p.message', null, 'No line of this function is known: the program has no debug information here.'));
         if (!code.blocks.length) this.insns.replaceChildren(el('p.message', null, 'The program was not there when this page was made: its lines are shown, its instructions are not.'));

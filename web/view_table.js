@@ -1,5 +1,5 @@
 // Functions, modules, threads or lines with self and total, each with its interval.
-import { el, button, whisker, count, micro } from './view_text.js';
+import { el, button, whisker, count, micro, put, oneLine } from './view_text.js';
 
 const PAGE = 60;
 
@@ -45,7 +45,7 @@ export class TablePane {
         this.n = 0;
         this.texts = [];
         if (list.error) {
-            this.note.textContent = list.error;
+            put(this.note, list.error);
             this.asked = null;
             return;
         }
@@ -70,7 +70,7 @@ export class TablePane {
                 el('td.m.wide', {title: w.file}, s.by === 'function' && w.file ? w.file.split('/').pop() + (w.line ? ':' + w.line : '') : ''));
             if (few) row.classList.add('few');
             this.rows.append(row);
-            this.texts.push([w.self, w.self_time, w.total, w.total_time, r.self_samples, r.name, w.module, w.file]);
+            this.texts.push([w.self, w.self_time, w.total, w.total_time, r.self_samples, r.name, w.module, w.file].map(t => t === null || t === undefined ? '' : String(t)));
         });
         this.shown += list.rows.length;
         this.mark();
@@ -107,6 +107,6 @@ export class TablePane {
         }
     }
     copy() {
-        this.app.copy(['self\tself amount\ttotal\ttotal amount\tsamples\tname\tmodule\tfile', ...this.texts.map(t => t.join('\t'))].join('\n'), 'Table');
+        this.app.copy(['self\tself amount\ttotal\ttotal amount\tsamples\tname\tmodule\tfile', ...this.texts.map(t => t.map(oneLine).join('\t'))].join('\n'), 'Table');
     }
 }

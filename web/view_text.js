@@ -7,16 +7,21 @@ export function el(what, attributes, ...children) {
     if (classes.length) e.className = classes.join(' ');
     for (const [key, value] of Object.entries(attributes || {})) {
         if (key.startsWith('on')) e.addEventListener(key.slice(2), value);
-        else if (key.startsWith('aria-') && value !== null && value !== undefined) e.setAttribute(key, String(value));
+        else if (key.startsWith('aria-') && value !== null && value !== undefined) e.setAttribute(key, seen(String(value)));
+        else if (key === 'title' && typeof value === 'string') e.title = seen(value);
         else if (value !== null && value !== undefined && value !== false) e.setAttribute(key, value === true ? '' : value);
     }
     e.append(...children.filter(c => c !== null && c !== undefined).map(c => typeof c === 'string' ? seen(c) : c));
     return e;
 }
 
-// Names may have characters that cannot be seen or that turn the text around: as in the terminal, '?' stands for each.
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+// Names may have characters that cannot be seen or that turn the text around: as in the terminal, '?' stands for each. All text that
+// people get goes through here: what el() makes, put() and titles, what is drawn, copied and saved.
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff]/g;
 export const seen = text => text.replace(HIDDEN, '?');
+export const put = (e, text) => { e.textContent = seen(text); };
+// A name among others, a line for each.
+export const oneLine = name => seen(name).replace(/[\t\n]/g, '?');
 
 export function button(text, title, action, more) {
     return el('button', {type: 'button', title, onclick: action, ...more}, text);
@@ -66,8 +71,13 @@ export function whisker(part, low, high, full) {
     return box;
 }
 
-// For a shell, quoted where it must be.
-export const quoted = word => /^[A-Za-z0-9_.,/:=%+@-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'";
+// For a shell, quoted where it must be. Hidden characters go by their numbers: in a line that is pasted, a terminal obeys some of them.
+export function quoted(word) {
+    if (/^[A-Za-z0-9_.,/:=%+@-]+$/.test(word)) return word;
+    if (oneLine(word) === word) return "'" + word.replace(/'/g, "'\\''") + "'";
+    const number = ch => [...new TextEncoder().encode(ch)].map(b => '\\x' + b.toString(16).padStart(2, '0')).join('');
+    return "$'" + word.replace(/[\\']/g, '\\$&').replace(/[\t\n]/g, number).replace(HIDDEN, number) + "'";
+}
 
 // An extended regular expression that matches just this name.
 export const exactly = name => '^' + name.replace(/[.^$*+?()[\]{}|\\]/g, '\\$&') + '$';
@@ -79,7 +89,8 @@ export function toast(text, stay_ms) {
     setTimeout(() => t.remove(), stay_ms || 2600);
 }
 
-export async function copy(text, what) {
+export async function copy(any, what) {
+    const text = seen(any);
     try {
         await navigator.clipboard.writeText(text);
         toast(what + ' copied: ' + text.slice(0, 200));

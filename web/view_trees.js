@@ -1,5 +1,5 @@
 // The call tree and its inverse as tables that unfold; callers and callees of a function.
-import { el, button, share, whisker, count } from './view_text.js';
+import { el, button, share, whisker, count, put } from './view_text.js';
 
 // Deep calls are moved less and less to the right: their names need the room.
 const indent = (depth, step) => step * (depth < 16 ? depth : depth < 60 ? 16 + (depth - 16) / 5 : 25);
@@ -167,7 +167,7 @@ export class CallersPane {
         this.callers.replaceChildren();
         this.callees.replaceChildren();
         if (answer.error) {
-            this.note.textContent = answer.error;
+            put(this.note, answer.error);
             return;
         }
         const f = answer.function;

@@ -575,6 +575,57 @@ const cases = {
             assert.ok((await page.title()) !== 'pwned');
         });
     },
+    // Characters that cannot be seen, turn text around or that a terminal obeys: none of them reaches people, and none the clipboard.
+    async hidden() {
+        const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f]/;
+        const init = () => {
+            window.drawn = [];
+            const draw = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function (text, ...at) { window.drawn.push(text); return draw.call(this, text, ...at); };
+            Object.defineProperty(navigator, 'clipboard', {value: {writeText: async text => { window.copied = text; }}});
+        };
+        const texts = page => page.evaluate(() => {
+            const list = [document.title, ...window.drawn], walk = document.createTreeWalker(document.getElementById('app'), NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+            while (walk.nextNode()) {
+                const n = walk.currentNode;
+                list.push(...n.nodeType === 3 ? [n.data] : [...n.attributes].filter(a => /^(title|aria-)/.test(a.name)).map(a => a.value));
+            }
+            return list;
+        });
+        await withPage({init}, async page => {
+            const look = async where => { for (const text of await texts(page)) assert.doesNotMatch(text, hidden, where); };
+            const copied = async button => {
+                await page.getByRole('button', {name: button, exact: true}).click();
+                await page.waitForSelector('.toast');
+                return page.evaluate(() => window.copied);
+            };
+            for (const text of await page.getByRole('tab').allInnerTexts()) {
+                await tab(page, text);
+                await look(text);
+            }
+            await tab(page, 'Functions');
+            await rows(page).first().click();
+            const name = await rows(page).first().getAttribute('data-name');
+            assert.match(name, hidden);
+            for (const button of ['Copy name', 'Copy table']) assert.doesNotMatch(await copied(button), hidden, button);
+            assert.doesNotMatch(await copied('Copy name'), /\n/);
+            await then(page, () => page.keyboard.press('f'));
+            await look('focus');
+            // A shell makes of the line the very name, and nothing happens on the way.
+            const line = await copied('Copy command'), words = execFileSync('bash', ['-c', `kelvin() { printf '%s\\0' "$@"; }; ${line}`], {encoding: 'utf8'}).split('\0');
+            assert.doesNotMatch(line, hidden);
+            assert.doesNotMatch(line, /\n/);
+            assert.equal(words[words.indexOf('--focus') + 1].replace(/\\(.)/g, '$1'), `^${name}$`);
+            assert.ok(words[1].startsWith('./-'), words[1]);
+            await tab(page, 'Flame graph');
+            const svg = await copied('Copy SVG');
+            assert.doesNotMatch(svg, hidden);
+            await page.locator('main canvas').focus();
+            for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowDown');
+            await look('chosen');
+            assert.doesNotMatch(await copied('Copy stack'), hidden);
+        });
+    },
     // Everything that a program names, on every pane: nothing of it becomes an element.
     async hostileprogram() {
         await withPage({}, async page => {
