@@ -14,6 +14,7 @@
 #include "view/viewer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -63,21 +64,27 @@ static int view_token(char token[2 * TOKEN_BYTES + 1], struct err *err)
     return 0;
 }
 
-/* A browser, where there is a screen for it. */
-static void view_open_browser(const char *address)
+/* A browser, where there is a screen for it. The program may be the browser itself, and run for
+ * days: it is not waited for, and in a group of its own Ctrl-C does not end it. */
+static void view_open_browser(const char *address, struct subprocess *ret)
 {
     char program[] = "xdg-open";
     char *argv[] = {program, (char *)(uintptr_t)address, NULL};
-    struct subprocess browser = SUBPROCESS_NONE;
     struct err ignored;
     if ((!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) || !program_exists(argv[0]))
         return;
-    if (subprocess_start(&browser, &(struct subprocess_opts){.argv = argv}, &ignored) == 0)
-        subprocess_reap(&browser, true); /* it hands over to the browser and ends */
-    subprocess_done(&browser);
+    autoclose int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing >= 0)
+        subprocess_start(ret,
+                         &(struct subprocess_opts){.argv = argv,
+                                                   .in_fd = nothing,
+                                                   .out_fd = nothing,
+                                                   .error_fd = nothing,
+                                                   .group = true},
+                         &ignored);
 }
 
-static int view_listen(struct listen *l, struct err *err)
+static int view_listen(struct listen *l, struct subprocess *browser, struct err *err)
 {
     struct signals signals;
     if (signals_open(&signals, false) != 0)
@@ -86,14 +93,16 @@ static int view_listen(struct listen *l, struct err *err)
     while (!signals_take(&signals)) {
         poll(wait, 2, 1000); /* clients that take too long are looked at as well */
         listen_poll(l);
+        subprocess_reap(browser, false);
     }
     signals_close(&signals);
     return 0;
 }
 
-/* A page for each part, below the token. PATHS holds their names. */
-static void view_list_pages(const struct viewer *v, const char *token, struct arena *paths,
-                            struct listen_page *ret)
+/* A page for each part, below the token, and one below DOOR that leads there. PATHS holds their
+ * names. */
+static void view_list_pages(const struct viewer *v, const char *token, const char *door,
+                            struct arena *paths, struct listen_page *ret)
 {
     struct viewer_part parts[VIEWER_PARTS_MAX];
     size_t n = viewer_parts(v, parts);
@@ -103,30 +112,43 @@ static void view_list_pages(const struct viewer *v, const char *token, struct ar
                                       .type = parts[i].type,
                                       .bytes = parts[i].bytes};
     }
+    autofree char *path = mem_printf("/open/%s", door);
+    ret[n] = (struct listen_page){
+        .path = arena_text(paths, text_of(path)).at, .type = "text/plain", .moved = ret[0].path};
+}
+
+/* Arguments of programs can be seen by every user: the browser's address is not the one that is
+ * printed, and leads there for this user's programs alone. */
+static int view_wait(const struct cmd_view_opts *o, struct listen *l, const char *token,
+                     const char *door, struct err *err)
+{
+    autofree char *opened = mem_printf("http://%s/open/%s", listen_address(l), door);
+    struct subprocess browser = SUBPROCESS_NONE;
+    printf("http://%s/%s/\n", listen_address(l), token);
+    fflush(stdout);
+    command_say("open this address in a browser; Ctrl-C ends");
+    if (!o->no_open)
+        view_open_browser(opened, &browser);
+    int rc = view_listen(l, &browser, err);
+    subprocess_done(&browser);
+    return rc;
 }
 
 static int view_serve(const struct cmd_view_opts *o, const struct viewer *v, struct err *err)
 {
-    char token[2 * TOKEN_BYTES + 1], address[32];
-    struct listen_page pages[VIEWER_PARTS_MAX + 1] = {0};
+    char token[2 * TOKEN_BYTES + 1], door[2 * TOKEN_BYTES + 1], address[32];
+    struct listen_page pages[VIEWER_PARTS_MAX + 2] = {0};
     struct listen *l = NULL;
     struct arena paths = {0};
-    if (view_token(token, err) != 0)
+    if (view_token(token, err) != 0 || view_token(door, err) != 0)
         return -1;
-    view_list_pages(v, token, &paths, pages);
+    view_list_pages(v, token, door, &paths, pages);
     snprintf(address, sizeof address, "127.0.0.1:%ld", o->port);
     struct listen_opts opts = {
         .address = address, .pages = pages, .head = view_head, .client_ns = UINT64_C(300000000000)};
     int rc = listen_open(&opts, &l, err);
-    if (rc == 0) {
-        autofree char *url = mem_printf("http://%s/%s/", listen_address(l), token);
-        printf("%s\n", url);
-        fflush(stdout);
-        command_say("open this address in a browser; Ctrl-C ends");
-        if (!o->no_open)
-            view_open_browser(url);
-        rc = view_listen(l, err);
-    }
+    if (rc == 0)
+        rc = view_wait(o, l, token, door, err);
     listen_close(l);
     arena_done(&paths);
     return rc;

@@ -190,22 +190,35 @@ static struct listen_body *body_get(struct listen *l, const struct listen_page *
     return *fresh;
 }
 
+/* The line of the head that says where a page went; "" where there is none. */
+static const char *moved_line(const struct listen_request *r, char line[static 128])
+{
+    *line = '\0';
+    if (r->status == 303)
+        snprintf(line, 128, "Location: %s\r\n", r->page->moved);
+    return line;
+}
+
 static void client_answer(struct listen *l, struct listen_client *c)
 {
     struct listen_request r = listen_parse(buf_text(&c->in), &l->opts);
+    char moved[128];
     c->answered = true;
     size_t n = 0;
+    if (r.status == 200 && r.page->moved)
+        r.status = listen_peer_is_own(c->fd) ? 303 : 403;
     if (r.status == 200) {
         c->body = body_get(l, r.page);
         n = c->body->n;
     }
     snprintf(c->head, sizeof c->head,
-             "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s%s"
+             "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s%s%s"
              "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
              "Connection: close\r\n\r\n",
              listen_status(r.status), r.status == 200 ? r.page->type : "text/plain", n,
              r.status == 401 ? "WWW-Authenticate: Bearer\r\n" : "",
-             r.status == 405 ? "Allow: GET, HEAD\r\n" : "", l->opts.head ? l->opts.head : "");
+             r.status == 405 ? "Allow: GET, HEAD\r\n" : "", moved_line(&r, moved),
+             l->opts.head ? l->opts.head : "");
     c->n_head = strlen(c->head);
     if (r.head) {
         body_release(c->body);

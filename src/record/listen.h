@@ -38,6 +38,9 @@ struct listen_page {
                            for this type rather; NULL = for all others */
     void (*write)(void *to, FILE *out);
     struct text bytes; /* the content itself, where write is NULL; must outlive the listener */
+    const char *moved; /* no content, but the path to go to, for clients of this user (or root) on
+                          this machine: others may have seen this page's path among the arguments
+                          of a program. NULL = there is content */
 };
 
 struct listen_opts {

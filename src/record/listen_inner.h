@@ -16,5 +16,8 @@ bool listen_is_whole(struct text in);
 
 struct listen_request listen_parse(struct text in, const struct listen_opts *o);
 
+/* Whether the client at the other end of FD, which is of this machine, is this user's or root's. */
+bool listen_peer_is_own(int fd);
+
 /* "404 Not Found" */
 const char *listen_status(int status);

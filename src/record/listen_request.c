@@ -17,6 +17,8 @@ const char *listen_status(int status)
     switch (status) {
     case 200:
         return "200 OK";
+    case 303:
+        return "303 See Other";
     case 401:
         return "401 Unauthorized";
     case 403:

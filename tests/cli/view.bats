@@ -154,6 +154,44 @@ END
     grep -qi 'Cache-Control: no-store' head.txt
 }
 
+# A program in place of the browser's that does not end before it has the page.
+browser() {
+    mkdir -p bin
+    cat >bin/xdg-open <<'END'
+#!/bin/sh
+printf '%s\n' "$*" >opened.txt
+curl -s -m 20 -L -o page.txt -w '%{http_code} %{url_effective}' "$1" >got.part
+mv got.part got.txt
+exec sleep 20
+END
+    chmod +x bin/xdg-open
+    DISPLAY=:99 PATH=$PWD/bin:$PATH "$KELVIN" view "$@" >address.txt 2>server.txt 3>&- &
+    SERVER=$!
+    wait_until 30 has_bytes got.txt 20
+    ADDRESS=$(<address.txt)
+}
+
+@test "view: a browser that stays is served, and its arguments do not give the token away" {
+    need_page
+    command -v curl >/dev/null || skip "needs curl"
+    timed
+    browser timed.json
+    [ "$(<got.txt)" = "200 $ADDRESS" ] || fail "got $(<got.txt)"
+    grep -q 'view.js' page.txt
+    local token
+    token=$(basename "$ADDRESS")
+    run ! grep "$token" opened.txt
+    # Nobody else gets anywhere with what can be seen of the browser.
+    [ "$(curl -s -o body -w '%{http_code}' "$(<opened.txt)x")" = 404 ]
+    [ "$(id -u)" -eq 0 ] || return 0
+    [ "$(setpriv --reuid=65534 --clear-groups curl -s -o - -w '%{http_code}' "$(<opened.txt)")" = 403 ]
+    [ "$(curl -s -o body -w '%{http_code}' "$(<opened.txt)")" = 303 ]
+    [ "$(curl -s -o body -w '%{http_code}' -H 'Host: evil.example' "$(<opened.txt)")" = 403 ]
+    kill -INT "$SERVER"
+    wait "$SERVER"
+    SERVER=
+}
+
 @test "view: Ctrl-C ends it, with success" {
     need_page
     timed
@@ -625,6 +663,22 @@ END
         kill "$SERVER"
         SERVER=
     done
+}
+
+@test "view in a browser: characters that hide, turn text or command a terminal are shown as ?, and copied as numbers" {
+    need_page
+    python3 - >hidden.json <<'END'
+import json
+bad = "\u202eb\x1b[31m\x03\u200b'\\\n\u2066"
+frames = [{"name": bad + str(i), "file": bad, "line": 1} for i in range(4)]
+print(json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": frames}, "name": bad,
+                  "profiles": [{"type": "sampled", "name": bad, "unit": "nanoseconds", "startValue": 0, "endValue": 40000000,
+                                "samples": [[0, 1], [0, 2], [0, 3], [0]] * 10, "weights": [1000000] * 40}]}))
+END
+    cp hidden.json ./$'-\u202e\x1b.json'
+    kelvin view -o page.html -- $'-\u202e\x1b.json'
+    exits 0
+    in_page hidden "file://$PWD/page.html"
 }
 
 @test "view in a browser: odd profiles: one sample, no times, deep stacks, a cut file" {
