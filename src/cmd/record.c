@@ -259,8 +259,8 @@ static int own_failure(struct err *err)
 /* The command has ended: what it left is looked at. */
 static int record_view(const char *path)
 {
-    char *args[] = {(char *)(uintptr_t)path, NULL};
-    return command_view.run(&command_view, 1, args);
+    char ends_options[] = "--", *args[] = {ends_options, (char *)(uintptr_t)path, NULL};
+    return command_view.run(&command_view, 2, args);
 }
 
 static int record_command(const struct record_opts *o, char **command)

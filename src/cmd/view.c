@@ -84,19 +84,14 @@ static void view_open_browser(const char *address, struct subprocess *ret)
                          &ignored);
 }
 
-static int view_listen(struct listen *l, struct subprocess *browser, struct err *err)
+static void view_listen(struct listen *l, struct signals *signals, struct subprocess *browser)
 {
-    struct signals signals;
-    if (signals_open(&signals, false) != 0)
-        return err_set_errno(err, errno, "cannot wait for signals");
-    struct pollfd wait[] = {{listen_fd(l), POLLIN, 0}, {signals.fd, POLLIN, 0}};
-    while (!signals_take(&signals)) {
+    struct pollfd wait[] = {{listen_fd(l), POLLIN, 0}, {signals->fd, POLLIN, 0}};
+    while (!signals_take(signals)) {
         poll(wait, 2, 1000); /* clients that take too long are looked at as well */
         listen_poll(l);
         subprocess_reap(browser, false);
     }
-    signals_close(&signals);
-    return 0;
 }
 
 /* A page for each part, below the token, and one below DOOR that leads there. PATHS holds their
@@ -124,14 +119,18 @@ static int view_wait(const struct cmd_view_opts *o, struct listen *l, const char
 {
     autofree char *opened = mem_printf("http://%s/open/%s", listen_address(l), door);
     struct subprocess browser = SUBPROCESS_NONE;
+    struct signals signals;
+    if (signals_open(&signals, false) != 0) /* whoever reads the address may end us */
+        return err_set_errno(err, errno, "cannot wait for signals");
     printf("http://%s/%s/\n", listen_address(l), token);
     fflush(stdout);
     command_say("open this address in a browser; Ctrl-C ends");
     if (!o->no_open)
         view_open_browser(opened, &browser);
-    int rc = view_listen(l, &browser, err);
+    view_listen(l, &signals, &browser);
     subprocess_done(&browser);
-    return rc;
+    signals_close(&signals);
+    return 0;
 }
 
 static int view_serve(const struct cmd_view_opts *o, const struct viewer *v, struct err *err)

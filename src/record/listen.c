@@ -34,7 +34,7 @@ struct listen_client {
 
 struct listen {
     struct listen_opts opts;
-    int fd, epoll_fd;
+    int fd, epoll_fd, spare_fd;
     char address[96];
     struct listen_client clients[LISTEN_CLIENTS];
     struct listen_body *fresh[LISTEN_PAGES_MAX]; /* the last of each page */
@@ -112,12 +112,19 @@ static int bind_to(struct listen *l, const struct addrinfo *a, struct err *err)
     return 0;
 }
 
+static void keep_spare(struct listen *l)
+{
+    if (l->spare_fd < 0)
+        l->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 int listen_open(const struct listen_opts *o, struct listen **ret, struct err *err)
 {
     struct listen *l = mem_new(struct listen);
     struct addrinfo *found = NULL;
     *ret = l;
-    *l = (struct listen){.opts = *o, .fd = -1};
+    *l = (struct listen){.opts = *o, .fd = -1, .spare_fd = -1};
+    keep_spare(l);
     for (int i = 0; i < LISTEN_CLIENTS; i++)
         l->clients[i].fd = -1;
     l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -249,24 +256,62 @@ static bool client_goes_first(const struct listen_client *a, const struct listen
     return a->since_ns < b->since_ns;
 }
 
-static struct listen_client *client_room(struct listen *l)
+/* Cut off the first to go, if there are any. */
+static void client_close_first(struct listen *l)
 {
-    struct listen_client *first = &l->clients[0];
+    struct listen_client *first = NULL;
     for (int i = 0; i < LISTEN_CLIENTS; i++) {
         struct listen_client *c = &l->clients[i];
-        if (c->fd < 0)
-            return c;
-        if (client_goes_first(c, first))
+        if (c->fd >= 0 && (!first || client_goes_first(c, first)))
             first = c;
     }
-    client_close(first);
-    return first;
+    if (first)
+        client_close(first);
+}
+
+static struct listen_client *client_find_free(struct listen *l)
+{
+    for (int i = 0; i < LISTEN_CLIENTS; i++)
+        if (l->clients[i].fd < 0)
+            return &l->clients[i];
+    return NULL;
+}
+
+static struct listen_client *client_room(struct listen *l)
+{
+    struct listen_client *c = client_find_free(l);
+    if (!c)
+        client_close_first(l);
+    return c ? c : client_find_free(l);
+}
+
+/*
+ * Out of descriptors, somebody who waits would wake us for ever, and nobody would be answered: the
+ * spare one takes the client, and the first to go makes room for the next spare.
+ */
+static int take_client(struct listen *l)
+{
+    int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || l->spare_fd < 0)
+        return fd;
+    close(l->spare_fd);
+    l->spare_fd = -1;
+    fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) /* the kernel says so before it looks whether anybody waits */
+        client_close_first(l);
+    keep_spare(l);
+    if (l->spare_fd < 0 && fd >= 0) {
+        close(fd);
+        fd = -1;
+        keep_spare(l);
+    }
+    return fd;
 }
 
 static void take_clients(struct listen *l)
 {
     for (int i = 0; i < LISTEN_CLIENTS; i++) {
-        int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = take_client(l);
         struct epoll_event ev = {.events = EPOLLIN};
         if (fd < 0)
             return;
@@ -360,5 +405,7 @@ void listen_close(struct listen *l)
     }
     if (l->epoll_fd >= 0)
         close(l->epoll_fd);
+    if (l->spare_fd >= 0)
+        close(l->spare_fd);
     free(l);
 }

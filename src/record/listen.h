@@ -5,7 +5,8 @@
  *
  * Nothing blocks: sockets are read and written as far as they go, by the thread that calls. Clients
  * cost no more than LISTEN_CLIENTS sockets and answers; when there are more, the oldest that gets
- * no page goes, and the oldest of all where each gets one. A request has at most
+ * no page goes, and the oldest of all where each gets one. So it is when the process has no more
+ * descriptors. A request has at most
  * LISTEN_REQUEST_MAX bytes, and a client LISTEN_CLIENT_NS from its first byte to its last. An
  * answer is made at most every LISTEN_FRESH_NS, however many ask.
  *

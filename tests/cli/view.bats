@@ -192,6 +192,16 @@ END
     SERVER=
 }
 
+@test "view: record --view shows a recording whose name begins like an option" {
+    need_page
+    DISPLAY='' WAYLAND_DISPLAY='' "$KELVIN" record -q -o -x.kelvin --view -- true >address.txt 2>server.txt 3>&- &
+    SERVER=$!
+    wait_until 20 has_bytes address.txt 20 || fail "$(<server.txt)"
+    kill -INT "$SERVER"
+    wait "$SERVER"
+    SERVER=
+}
+
 @test "view: Ctrl-C ends it, with success" {
     need_page
     timed

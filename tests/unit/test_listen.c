@@ -5,10 +5,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -249,6 +251,49 @@ static void connections_that_ask_nothing_cut_off_nobody(void **state)
     listen_close(l);
 }
 
+/* As many descriptors as are open, and MORE. */
+static void leave_descriptors(rlim_t more, struct rlimit *ret_old)
+{
+    int next = dup(0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, ret_old), 0);
+    struct rlimit few = {(rlim_t)next + more, ret_old->rlim_max};
+    close(next);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
+static void without_descriptors_somebody_is_answered(void **state)
+{
+    enum { IDLE = 12 };
+    static const char request[] = "GET /page HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    const struct listen_page one[] = {{.path = "/page", .type = "text/plain", .bytes = {"text", 4}},
+                                      {0}};
+    struct listen_opts o = {.address = "0", .pages = one};
+    struct rlimit old;
+    struct listen *l;
+    struct err err;
+    int idle[IDLE];
+    (void)state;
+    for (rlim_t more = 0; more < 3; more++) {
+        assert_int_equal(listen_open(&o, &l, &err), 0);
+        for (int i = 0; i < IDLE; i++)
+            idle[i] = connect_to(l);
+        int fd = connect_to(l);
+        assert_int_equal(send(fd, request, sizeof request - 1, 0), sizeof request - 1);
+        leave_descriptors(more, &old);
+        alarm(20);
+        size_t n = read_rest(l, fd);
+        alarm(0);
+        /* With none but the spare one, all are turned away: that ends it, too. */
+        assert_true(more ? n > 4 : n == 0);
+        assert_int_equal(poll(&(struct pollfd){listen_fd(l), POLLIN, 0}, 1, 0), 0);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+        close(fd);
+        for (int i = 0; i < IDLE; i++)
+            close(idle[i]);
+        listen_close(l);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +305,7 @@ int main(void)
         cmocka_unit_test(any_bytes_are_a_request_or_none),
         cmocka_unit_test(addresses),
         cmocka_unit_test(connections_that_ask_nothing_cut_off_nobody),
+        cmocka_unit_test(without_descriptors_somebody_is_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
