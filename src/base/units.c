@@ -106,6 +106,11 @@ char *units_scaled(char *s, double value, enum scaled kind)
     return units_count(s, value < 0 ? 0 : (uint64_t)(value + 0.5));
 }
 
+char *units_seconds(char *s, double seconds)
+{
+    return units_scaled(s, seconds * 1e9, SCALED_NS);
+}
+
 char *units_utc(char *s, uint64_t since_1970_ns)
 {
     time_t seconds = (time_t)(since_1970_ns / 1000000000u);

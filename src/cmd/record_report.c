@@ -137,19 +137,20 @@ static void print_rate(const struct record_facts *f, double asked_hz)
 
 static void print_head(const struct record_facts *f, double asked_hz)
 {
-    char n[2][UNITS_MAX];
+    char n[3][UNITS_MAX];
+    units_seconds(n[2], f->all.wall_s);
     if (is_unsampled(f)) {
-        fprintf(stderr, "kelvin: recorded for %.2f s\n", f->all.wall_s);
+        fprintf(stderr, "kelvin: recorded for %s\n", n[2]);
         return;
     }
-    fprintf(stderr, "kelvin: %s sample%s in %.2f s, %s lost; %s %s",
-            units_count(n[0], f->all.samples), f->all.samples == 1 ? "" : "s", f->all.wall_s,
-            units_count(n[1], f->all.lost), obtained_name(f->obtained), f->event);
+    fprintf(stderr, "kelvin: %s sample%s in %s, %s lost; %s %s", units_count(n[0], f->all.samples),
+            f->all.samples == 1 ? "" : "s", n[2], units_count(n[1], f->all.lost),
+            obtained_name(f->obtained), f->event);
     print_rate(f, asked_hz);
     putc('\n', stderr);
     if (f->files > 1)
-        fprintf(stderr, "  the last file: %s sample%s in %.2f s\n", units_count(n[0], f->samples),
-                f->samples == 1 ? "" : "s", f->wall_s);
+        fprintf(stderr, "  the last file: %s sample%s in %s\n", units_count(n[0], f->samples),
+                f->samples == 1 ? "" : "s", units_seconds(n[1], f->wall_s));
 }
 
 static void print_machine(const struct record_facts *f)
@@ -195,13 +196,14 @@ static void print_note(const struct record_facts *f)
 
 static void print_sampled(const struct record_facts *f)
 {
+    char used[UNITS_MAX];
     double share = quality_sampled(f->sampled_ns, f->seen_ns, f->samples);
     if (f->lost > f->samples / 50)
         fprintf(stderr, "  %.0f%% of the samples were lost: lower the rate with -F\n",
                 record_percent(f->lost, f->samples + f->lost));
     else if (share < 1)
-        fprintf(stderr, "  sampled %.0f%% of %.2f s CPU time; %s may have too few samples%s\n",
-                100 * share, (double)f->seen_ns / 1e9, f->missed,
+        fprintf(stderr, "  sampled %.0f%% of %s CPU time; %s may have too few samples%s\n",
+                100 * share, units_scaled(used, (double)f->seen_ns, SCALED_NS), f->missed,
                 f->rate_is_most ? ", and the rate is about the highest possible here"
                                 : ": raise the rate with -F");
 }
@@ -240,11 +242,12 @@ enum { SHORT_S = 2 }; /* what ends before has hardly waited */
 
 static void print_none(const struct record_facts *f)
 {
+    char used[UNITS_MAX];
     if (f->too_short)
         fprintf(stderr,
-                "  no samples of %.2f s CPU time: processes and threads that live for less than a "
+                "  no samples of %s CPU time: processes and threads that live for less than a "
                 "period are hardly seen; %s\n",
-                (double)f->seen_ns / 1e9,
+                units_seconds(used, (double)f->seen_ns / 1e9),
                 f->rate_is_most ? "the rate is about the highest possible here" : "raise -F");
     else
         fprintf(stderr, "  no samples: %s used hardly any CPU time; %s\n",

@@ -226,13 +226,14 @@ static char *say_no_samples(const struct recorder *r)
 {
     const char *command = r->opts.command ? r->opts.command[0] : NULL;
     const char *hidden = command ? program_hidden(command) : NULL;
+    char used[UNITS_MAX];
     if (hidden)
         return mem_printf("%s %s, so the kernel hides it from you; run kelvin as root", command,
                           hidden);
     if (record_was_too_short(r))
-        return mem_printf("%.2f s CPU time was used by processes and threads that live for less "
+        return mem_printf("%s CPU time was used by processes and threads that live for less "
                           "than a period: a higher rate sees more of them",
-                          (double)record_cpu_ns(r) / 1e9);
+                          units_seconds(used, (double)record_cpu_ns(r) / 1e9));
     return mem_printf("%s used hardly any CPU time",
                       r->opts.engine.machine ? "what was recorded" : "the program");
 }

@@ -77,13 +77,13 @@ static const char *say_no_sample(const struct heapstory *s, char *ret)
 /* Events of one thread are summed up by slices of time: its own peak may be inside of one. */
 static void add_selected(struct document *d, const struct heapstory *s)
 {
-    char most[UNITS_MAX], part[UNITS_MAX], whole[UNITS_MAX];
+    char most[UNITS_MAX], part[UNITS_MAX], whole[UNITS_MAX], at[UNITS_MAX];
     const char *about = s->sampled ? "about " : "";
     document_text(d, "Only %s.", s->selected);
     if (s->most_held)
-        document_text(d, "Peak: at least %s%s, %.2f s after the start (known every %d ms).", about,
+        document_text(d, "Peak: at least %s%s, %s after the start (known every %d ms).", about,
                       units_scaled(most, (double)s->most_held, SCALED_BYTES),
-                      heapstory_seconds(s, s->most_held_ns), STORY_SLICE_MS);
+                      units_seconds(at, heapstory_seconds(s, s->most_held_ns)), STORY_SLICE_MS);
     if (s->has[STORY_PEAK])
         document_text(d, "At the peak of the whole recording it held %s%s of %s.", about,
                       units_scaled(part, (double)s->value[STORY_PEAK], SCALED_BYTES),
@@ -92,7 +92,7 @@ static void add_selected(struct document *d, const struct heapstory *s)
 
 static void add_peak_sentence(struct document *d, const struct heapstory *s)
 {
-    char n[ESTIMATE_BYTES];
+    char n[ESTIMATE_BYTES], at[UNITS_MAX];
     if (s->selected) {
         add_selected(d, s);
         return;
@@ -103,7 +103,7 @@ static void add_peak_sentence(struct document *d, const struct heapstory *s)
     if (s->sampled && !s->value[STORY_PEAK])
         document_text(d, "Peak: %s.", say_no_sample(s, n));
     else if (s->timed)
-        document_text(d, "Peak %s at %.2f s.", n, heapstory_seconds(s, s->peak_ns));
+        document_text(d, "Peak %s at %s.", n, units_seconds(at, heapstory_seconds(s, s->peak_ns)));
     else
         document_text(d, "Peak %s.", n);
     if (s->sampled && s->value[STORY_PEAK])
@@ -139,7 +139,7 @@ static void add_uncounted_flow(struct document *d, const struct heapstory *s, co
     double seconds = heapstory_active_seconds(s);
     struct interval i = heapstory_count_interval(s, NULL, STORY_COUNT_ALLOCATIONS);
     if (seconds > 0)
-        document_text(d, "Allocated: %s in %.2f s.", bytes, seconds);
+        document_text(d, "Allocated: %s in %s.", bytes, units_seconds(n[0], seconds));
     else
         document_text(d, "Allocated: %s.", bytes);
     document_text(d,
@@ -150,7 +150,7 @@ static void add_uncounted_flow(struct document *d, const struct heapstory *s, co
 
 static void add_flow_sentence(struct document *d, const struct heapstory *s)
 {
-    char n[2][UNITS_MAX], bytes[ESTIMATE_BYTES], interval[ESTIMATE_BYTES];
+    char n[3][UNITS_MAX], bytes[ESTIMATE_BYTES], interval[ESTIMATE_BYTES];
     double seconds = heapstory_active_seconds(s);
     if (!s->has[STORY_ALLOCATED])
         return;
@@ -168,8 +168,8 @@ static void add_flow_sentence(struct document *d, const struct heapstory *s)
     const char *about = s->sampled ? "About " : "";
     const char *plural = s->value[STORY_ALLOCATIONS] == 1 ? "" : "s";
     if (seconds > 0)
-        document_text(d, "%s%s allocation%s%s, %s in %.2f s (%s per second).", about, n[0], plural,
-                      interval, bytes, seconds,
+        document_text(d, "%s%s allocation%s%s, %s in %s (%s per second).", about, n[0], plural,
+                      interval, bytes, units_seconds(n[2], seconds),
                       units_count(n[1], (uint64_t)llround(heapstory_allocations_per_second(s))));
     else
         document_text(d, "%s%s allocation%s%s, %s.", about, n[0], plural, interval, bytes);

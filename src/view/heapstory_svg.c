@@ -80,12 +80,12 @@ static void draw_axes(FILE *out, const struct scale *s)
     }
     for (int i = 0; i <= 4; i++) {
         double seconds = (double)(s->end_ns - s->start_ns) / 1e9 * i / 4;
-        fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%.2f s</text>\n",
+        fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n",
                 LEFT + (WIDTH - LEFT - RIGHT) * i / 4.0, HEIGHT - 8,
                 i == 0   ? "start"
                 : i == 4 ? "end"
                          : "middle",
-                seconds);
+                units_seconds(text, seconds));
     }
 }
 
@@ -98,13 +98,12 @@ static struct counter_point peak_point(const struct heapstory *s)
 
 static void draw_peak(FILE *out, const struct scale *s, const struct heapstory *story)
 {
-    char text[UNITS_MAX];
+    char text[UNITS_MAX], at[UNITS_MAX];
     struct counter_point peak = peak_point(story);
     double x = x_of(s, peak.time_ns), y = y_of(s, (double)peak.value);
-    fprintf(out,
-            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>peak %s at %.2f s</title></circle>\n",
+    fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>peak %s at %s</title></circle>\n",
             x, y, units_scaled(text, (double)peak.value, SCALED_BYTES),
-            heapstory_seconds(story, peak.time_ns));
+            units_seconds(at, heapstory_seconds(story, peak.time_ns)));
 }
 
 void heapstory_draw(FILE *out, const struct heapstory *story)

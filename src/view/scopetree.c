@@ -158,9 +158,9 @@ static void add_head(struct document *d, const struct scopetree_view *v)
     const struct stream *s = t->selection->stream;
     const char *note = meta_find(&p->meta, META_SCOPES_NOTE);
     char n[3][UNITS_MAX];
-    document_text(d, "%s span%s of %s scope%s in %.2f s. %s", units_count(n[0], t->spans),
+    document_text(d, "%s span%s of %s scope%s in %s. %s", units_count(n[0], t->spans),
                   t->spans == 1 ? "" : "s", units_count(n[1], t->flat.n), t->flat.n == 1 ? "" : "s",
-                  scopetree_seconds(t),
+                  units_seconds(n[2], scopetree_seconds(t)),
                   !s->lost_known ? "Losses are not known."
                   : s->lost      ? ""
                                  : "None lost.");

@@ -82,8 +82,8 @@ static void slowest_add_row(struct document *d, const struct profile *p,
     document_cell(d, text_of(units_scaled(n, (double)s->duration_ns, SCALED_NS)), 0);
     autofree char *x_median = mem_printf("%.1f", s->x_median);
     document_cell(d, text_of(isnan(s->x_median) ? "-" : x_median), 0);
-    autofree char *at = mem_printf("%.3f s", s->at_seconds);
-    document_cell(d, text_of(isnan(s->at_seconds) ? "-" : at), 0);
+    const char *at = isnan(s->at_seconds) ? "-" : units_seconds(n, s->at_seconds);
+    document_cell(d, text_of(at), 0);
     slowest_add_spent(d, s);
     document_cell(d, s->thread, 0);
     document_cell(d, text_of(attrs), 0);

@@ -163,10 +163,10 @@ record_as_nobody() { # [-F RATE] PROGRAM ARG...
 
 @test "no sample of processes shorter than a period: that is said, and not that they used no CPU time" {
     record_as_nobody -F 49 "$TARGET/storm" 600 200 400
-    [[ $stderr == *"no samples of "*" s CPU time: processes and threads that live for less than a period"* ]] || fail "$stderr"
+    [[ $stderr == *"no samples of "*"s CPU time: processes and threads that live for less than a period"* ]] || fail "$stderr"
     kelvin report r.kelvin
     exits 5
-    [[ $stderr == *"no samples in it: "*" s CPU time was used by processes and threads that live for less than a period"* ]] || fail "$stderr"
+    [[ $stderr == *"no samples in it: "*"s CPU time was used by processes and threads that live for less than a period"* ]] || fail "$stderr"
     [ "$(info r.kelvin sampled_ns)" = 0 ]
     "$KELVIN" info --json r.kelvin | grep -q '"sampled_share":0[,}]'
     "$KELVIN" info r.kelvin | grep -q 'no samples: .* for less than a period' || fail "$("$KELVIN" info r.kelvin)"
@@ -176,7 +176,7 @@ record_as_nobody() { # [-F RATE] PROGRAM ARG...
 @test "short processes that clocks of threads hardly see: every report says what share was sampled" {
     record_as_nobody "$TARGET/storm" 2000 100 500
     local used_ns=$output
-    [[ $stderr == *"sampled "*"% of "*" s CPU time"* ]] || fail "$stderr"
+    [[ $stderr == *"sampled "*"% of "*"s CPU time"* ]] || fail "$stderr"
     [ "$(info r.kelvin sampled_ns)" -lt "$used_ns" ]
     "$KELVIN" info r.kelvin | grep -q 'samples stand for .*% of the CPU time' || fail "$("$KELVIN" info r.kelvin)"
     "$KELVIN" info --json r.kelvin | grep -q '"sampled_share":0'

@@ -61,6 +61,8 @@ static void units_read_well(void **state)
     assert_string_equal(units_decimal(s, INT64_MIN, 0), "-9223372036854775808");
     assert_string_equal(units_decimal_count(s, -123456, 1), "-12,345.6");
     assert_string_equal(units_scaled(s, 1.25e9, SCALED_NS), "1.25 s");
+    assert_string_equal(units_seconds(s, 0.0057), "5.7 ms");
+    assert_string_equal(units_seconds(s, 7.75), "7.75 s");
     assert_string_equal(units_scaled(s, 3.5 * 1048576, SCALED_BYTES), "3.5 MiB");
     assert_string_equal(units_scaled(s, 3500000.5, SCALED_COUNT), "3,500,001");
     assert_string_equal(units_share(s, 1, 0), "0.00%");
