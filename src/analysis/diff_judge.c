@@ -83,9 +83,9 @@ static void add_change(struct buf *b, const struct diff *d, const struct diff_en
     const struct diff_value *v = &e->self;
     buf_printf(b, "'%.*s' ", name.n < 100 ? (int)name.n : 100, name.at);
     if (e->total.before <= 0)
-        buf_printf(b, "is new with %.2f%% of the %s", v->after * 100, d->noun);
+        buf_printf(b, "was not seen before and now has %.2f%% of the %s", v->after * 100, d->noun);
     else if (e->total.after <= 0)
-        buf_printf(b, "is gone (it had %.2f%% of the %s)", v->before * 100, d->noun);
+        buf_printf(b, "was not seen after (it had %.2f%% of the %s)", v->before * 100, d->noun);
     else if (d->scale == DIFF_BY_TYPICAL)
         buf_printf(b, "got %.1f%% %s relative to the rest of the program", fabs(v->cost - 1) * 100,
                    v->cost > 1 ? "more expensive" : "cheaper");

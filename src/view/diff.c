@@ -11,10 +11,11 @@
 
 const char *diff_presence(const struct diff_value *total)
 {
-    return total->before <= 0 ? "new" : total->after <= 0 ? "gone" : "";
+    return total->before <= 0 ? "not seen before" : total->after <= 0 ? "not seen after" : "";
 }
 
-/* What few samples do not show may be there all the same. */
+/* What few samples do not show may be there all the same. And what is not seen at all may only not
+ * have been called: samples never show that a function is gone. */
 static const char *sure_presence(const struct diff_entry *e)
 {
     bool tested = !isnan(e->total.p) || !isnan(e->self.p);
@@ -25,7 +26,7 @@ void diff_cost(struct buf *b, const struct diff_entry *e, const struct diff_valu
 {
     const char *presence = sure_presence(e);
     if (*presence)
-        buf_str(b, presence);
+        buf_str(b, v->before <= 0 ? "from 0" : "to 0");
     else if (v->before <= 0)
         buf_str(b, "from 0");
     else if (isnan(v->p)) /* of too few samples, or of nearly all */

@@ -36,10 +36,10 @@ void diff_print_svg(FILE *out, const struct diff *d, const struct diff_view *v);
 void diff_basis(struct buf *b, const struct diff *d);
 
 /*
- * Append "+10.2%", "x3.1", "new" or "gone": what happened to the cost V of E; "-" where not
+ * Append "+10.2%", "x3.1", "from 0" or "to 0": what happened to the cost V of E; "-" where not
  * tested.
  */
 void diff_cost(struct buf *b, const struct diff_entry *e, const struct diff_value *v);
 
-/* "new", "gone" or "". */
+/* "not seen before", "not seen after" or "". */
 const char *diff_presence(const struct diff_value *total);
