@@ -81,13 +81,13 @@ static void advise_on_unfinished(struct insight_found *ret, struct text why)
         const char *word, *advice;
     } known[] = {
         {"copy too small",
-         "At most 65528 bytes of a stack can be copied, and fewer were where the recording says "
-         "so. Of deeper stacks the outer functions are not known, and their totals are too small "
-         "by that much."},
+         "At most 65528 bytes of a stack can be copied. Of deeper stacks the outer functions are "
+         "not known, and their totals are too small by that much."},
         {"not in memory", "The kernel copies a stack up to the first page that was swapped out or "
                           "never used. Totals of the outer functions are too small by that much."},
-        {"no unwind rule", "Totals of the outer functions are too small by that much. Build what "
-                           "has no unwind rules with -fasynchronous-unwind-tables."},
+        {"no unwind rule", "Totals of the outer functions are too small by that much. C and C++ "
+                           "get unwind rules with -fasynchronous-unwind-tables. Code of other "
+                           "compilers may have none at all (GHC's Haskell)."},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (memmem(why.at, why.n, known[i].word, strlen(known[i].word)))

@@ -230,6 +230,6 @@ const struct insight_rule insight_rules[] = {
      .least = 0.2,
      .advice =
          "The hot paths below show how it gets there. Make fewer system calls: bigger buffers, "
-         "batches. For page faults, reuse memory."},
+         "batches. For page faults, see the insight page-faults."},
     {0},
 };

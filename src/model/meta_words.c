@@ -23,7 +23,7 @@ static const struct {
     {META_LOAD, "load at start"},
     {META_OS, "system"},
     {META_QUEUED_NS, "waited for a CPU"},
-    {META_SAMPLED_NS, "CPU time covered by the samples"},
+    {META_SAMPLED_NS, "CPU time, estimated from samples"},
     {META_SAMPLED_OF_NS, "CPU time that could be sampled"},
     {META_SMT, "SMT"},
     {META_SOURCE, "file"},

@@ -173,8 +173,9 @@ static void lockstory_add_totals(struct document *d, const struct lockstory *s)
         document_text(
             d,
             "At the end of waits for a condition, threads waited %s time%s for its mutex, "
-            "which another thread held: %s in total. A signal that is given after the "
-            "unlock avoids most of that.",
+            "which another thread held: %s in total. Where a signal ended the "
+            "wait, signalling after the unlock avoids most of that. After a timeout only a mutex "
+            "that is held for less time does.",
             units_count(n, s->retaken), s->retaken == 1 ? "" : "s",
             units_scaled(time, (double)s->retaken_ns, SCALED_NS));
 }

@@ -16,6 +16,14 @@ void report_cell_share(struct document *d, const struct flat_share *s)
 
 /* --- how it was recorded --- */
 
+/* What could be sampled is of use where it is not all of the CPU time. */
+static bool report_is_said_twice(const struct report *r, const char *key)
+{
+    const struct meta *m = &r->selection->profile->meta;
+    const char *all = meta_find(m, META_CPU_TIME_NS), *seen = meta_find(m, META_SAMPLED_OF_NS);
+    return strcmp(key, META_SAMPLED_OF_NS) == 0 && all && seen && strcmp(all, seen) == 0;
+}
+
 static void report_add_provenance(struct document *d, const struct report *r)
 {
     static const char *const keys[] = {
@@ -31,7 +39,7 @@ static void report_add_provenance(struct document *d, const struct report *r)
     document_table(d, columns, 2);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         autobuf struct buf value = {0};
-        if (!facts_add(&value, r->selection, keys[i]))
+        if (report_is_said_twice(r, keys[i]) || !facts_add(&value, r->selection, keys[i]))
             continue;
         document_cell(d, text_of(facts_title(keys[i])), 0);
         document_cell(d, buf_text(&value), 0);

@@ -71,6 +71,9 @@ static void what_helps_depends_on_how_the_kernel_was_entered(void **state)
     assert_advises(by_call, true, "kernel", calls, faults);
     assert_advises(by_call, true, "kernel", calls, off);
     assert_advises(by_fault, true, "kernel", faults, calls);
+    /* pages of files that are mapped are not helped by it; page-faults says what helps which */
+    assert_advises(by_fault, true, "kernel", "the insight page-faults", "reuse memory");
+    assert_advises(by_fault, true, "page-faults", "reuse it", "see the insight");
     assert_advises(by_sync, true, "kernel", "Sync to the disk less often", calls);
     assert_advises(by_disk, true, "kernel", "not in memory yet", calls);
     assert_advises(neither, true, "kernel", calls, faults);
