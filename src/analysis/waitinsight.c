@@ -226,6 +226,22 @@ static struct stack_id longest_of_thread(const struct waitsum *w, const struct w
     return best;
 }
 
+/* "files and page faults": those of them that T waited for. */
+static const char *io_words(const struct waitsum_thread *t)
+{
+    static const char *const words[] = {"files",
+                                        "files",
+                                        "fsync",
+                                        "files and fsync",
+                                        "page faults",
+                                        "files and page faults",
+                                        "fsync and page faults",
+                                        "files, fsync and page faults"};
+    int seen = (t->reason_ns[WAIT_FILE] > 0) + 2 * (t->reason_ns[WAIT_SYNC] > 0) +
+               4 * (t->reason_ns[WAIT_PAGE_FAULT] > 0);
+    return words[seen];
+}
+
 /* The thread that waits longest for disks, among those that do little else but work. */
 static bool test_io(const struct waitsum *w, struct waitinsight *ret)
 {
@@ -254,8 +270,7 @@ static bool test_io(const struct waitsum *w, struct waitinsight *ret)
     snprintf(ret->evidence, sizeof ret->evidence,
              "thread '%.*s' waits %s for %s, %.0f%% of its wall time%s%.*s",
              TEXT_ARG(profile_str(w->selection->profile, worst->name)),
-             units_scaled(n, (double)io_of_thread(worst), SCALED_NS),
-             faults ? "page faults" : "files, fsync or page faults",
+             units_scaled(n, (double)io_of_thread(worst), SCALED_NS), io_words(worst),
              100 * part_of(io_of_thread(worst), worst->wall_ns), place.n ? ", mostly in " : "",
              TEXT_ARG(place));
     return true;
