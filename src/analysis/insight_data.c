@@ -153,31 +153,92 @@ INSIGHT_TEST(insight_test_strays)
     return true;
 }
 
-/* The module in which unnamed functions have more than half of what all of them have; or none. */
-static struct text unnamed_module(const struct flat *f, const bool *in_set, bool by_self)
+/* Modules of unnamed functions, those with the most first. */
+enum { UNNAMED_MODULES = 3 };
+struct unnamed {
+    struct text module[UNNAMED_MODULES];
+    size_t n; /* so many have more than half of it all; 0 = more than there is room for */
+};
+
+static bool is_module(struct text a, struct text b)
 {
-    int64_t all = 0;
+    return a.n == b.n && memcmp(a.at, b.at, a.n) == 0;
+}
+
+static int64_t unnamed_of_row(const struct flat *f, uint32_t row, bool by_self)
+{
+    return by_self ? f->rows.at[row].self : f->rows.at[row].total;
+}
+
+/* What the rows of IN_SET have that are of MODULE. */
+static int64_t unnamed_of_module(const struct flat *f, const bool *in_set, struct text module,
+                                 bool by_self)
+{
+    int64_t sum = 0;
     for (uint32_t i = 0; i < f->rows.n; i++)
-        all += !in_set[i] ? 0 : by_self ? f->rows.at[i].self : f->rows.at[i].total;
+        if (in_set[i] && is_module(profile_module_name(f->profile, f->rows.at[i].mapping), module))
+            sum += unnamed_of_row(f, i, by_self);
+    return sum;
+}
+
+/* The module with the most of those that U does not have yet; 0 where there is none. */
+static int64_t unnamed_add_largest(struct unnamed *u, const struct flat *f, const bool *in_set,
+                                   bool by_self)
+{
+    int64_t most = 0;
     for (uint32_t i = 0; i < f->rows.n; i++) {
         struct text module = profile_module_name(f->profile, f->rows.at[i].mapping);
-        int64_t sum = 0;
-        for (uint32_t k = 0; in_set[i] && module.n && k < f->rows.n; k++)
-            if (in_set[k] && f->rows.at[k].mapping.i == f->rows.at[i].mapping.i)
-                sum += by_self ? f->rows.at[k].self : f->rows.at[k].total;
-        if (sum > all / 2)
-            return module;
+        bool had = !in_set[i] || !module.n;
+        for (size_t k = 0; k < u->n; k++)
+            had |= is_module(u->module[k], module);
+        int64_t value = had ? 0 : unnamed_of_module(f, in_set, module, by_self);
+        if (value > most) {
+            most = value;
+            u->module[u->n] = module;
+        }
     }
-    return (struct text){0};
+    u->n += most > 0;
+    return most;
+}
+
+static struct unnamed unnamed_modules(const struct flat *f, const bool *in_set, bool by_self)
+{
+    struct unnamed u = {0};
+    int64_t all = 0, had = 0, more = 1;
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        all += in_set[i] ? unnamed_of_row(f, i, by_self) : 0;
+    while (u.n < UNNAMED_MODULES && had <= all / 2 && more)
+        had += more = unnamed_add_largest(&u, f, in_set, by_self);
+    if (had <= all / 2)
+        u.n = 0;
+    return u;
 }
 
 /* Memory without a file has no debug symbols to install. */
+static bool is_jit(struct text module)
+{
+    return text_is(module, "[anon]");
+}
+
 static void advise_on_jit(struct insight_found *ret)
 {
-    buf_str(&ret->evidence, ", mostly code made at run time");
     buf_str(&ret->advice, "Have the runtime name its code in /tmp/perf-PID.map or a jitdump if it "
                           "can (node --perf-basic-prof, java -XX:+DumpPerfMapAtExit), and record "
                           "again. Else its callers say what it is for.");
+}
+
+/* ", mostly in libx.so and code made at run time" */
+static void name_unnamed(struct buf *b, const struct unnamed *u)
+{
+    for (size_t i = 0; i < u->n; i++) {
+        bool jit = is_jit(u->module[i]);
+        struct text name = jit ? text_of("code made at run time") : u->module[i];
+        buf_printf(b, "%s%s%.*s",
+                   !i             ? ", mostly "
+                   : i + 1 < u->n ? ", "
+                                  : " and ",
+                   jit ? "" : "in ", TEXT_ARG(name));
+    }
 }
 
 /* Images of Lisp and the like: code in a file in which nothing says where functions start. */
@@ -188,8 +249,7 @@ static bool is_image(const struct flat *f, struct text module)
         known |= f->profile->mappings.at[i].build_id.i != 0;
     for (uint32_t i = 0; i < f->rows.n; i++) {
         struct mapping_id id = f->rows.at[i].mapping;
-        struct text is = profile_module_name(f->profile, id);
-        bool same = is.n == module.n && memcmp(is.at, module.at, is.n) == 0;
+        bool same = is_module(profile_module_name(f->profile, id), module);
         if (same && (f->profile->mappings.at[id.i].build_id.i || !has_no_name(f, i) ||
                      memmem(flat_name(f, i).at, flat_name(f, i).n, "+0x", 3)))
             return false;
@@ -234,13 +294,17 @@ INSIGHT_TEST(insight_test_unnamed)
     insight_share(&ret->evidence, by_self ? &own : &total);
     buf_printf(&ret->evidence, " goes to functions without a name%s",
                by_self ? "" : " and what they call");
-    struct text module = unnamed_module(f, in_set, by_self);
-    if (text_is(module, "[anon]"))
-        advise_on_jit(ret);
-    else if (module.n)
-        buf_printf(&ret->evidence, ", mostly in %.*s", TEXT_ARG(module));
-    if (module.n && !text_is(module, "[anon]") && is_image(f, module))
+    struct unnamed u = unnamed_modules(f, in_set, by_self);
+    name_unnamed(&ret->evidence, &u);
+    bool jit = false;
+    for (size_t i = 0; i < u.n; i++)
+        jit |= is_jit(u.module[i]);
+    if (u.n == 1 && !jit && is_image(f, u.module[0]))
         advise_on_image(ret);
+    if (jit && u.n > 1)
+        buf_printf(&ret->advice, "%s ", self->advice);
+    if (jit)
+        advise_on_jit(ret);
     return true;
 }
 

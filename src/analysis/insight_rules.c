@@ -71,8 +71,8 @@ const struct insight_rule insight_rules[] = {
      .advice =
          "Where unwind tables show where a function starts, that is its name here, "
          "[file+0xstart]; 'kelvin annotate' takes such a name. For real names, install the debug "
-         "symbols of that file (on Debian a -dbgsym "
-         "package), or set DEBUGINFOD_URLS, and record again."},
+         "symbols of the file (on Debian a -dbgsym package), or set DEBUGINFOD_URLS, and record "
+         "again."},
     {.id = "untrue-stacks",
      .about_data = true,
      .test = insight_test_strays,

@@ -57,9 +57,9 @@ static inline void assert_says(const char *stacks, const char *ids, const char *
 }
 
 /* PLAIN, and 1,500 samples of FUNCTION in MODULE. */
-static inline struct profile *with_module(const char *module, const char *function)
+static inline void add_in_module(struct profile *p, const char *module, const char *function,
+                                 int64_t samples)
 {
-    struct profile *p = support_folded(PLAIN);
     struct mapping m = {.path = profile_add_str(p, text_of(module))};
     struct line line = {
         profile_add_function(p, &(struct function){.name = profile_add_str(p, text_of(function))})};
@@ -67,9 +67,14 @@ static inline struct profile *with_module(const char *module, const char *functi
         .pc = 0x100, .mapping = profile_add_mapping(p, &m), .lines = &line, .n_lines = 1};
     struct frame_id frame = profile_add_frame(p, &key);
     struct err err;
-    int64_t samples = 1500;
     struct row row = {.stack = stacks_intern(&p->stacks, &frame, 1), .values = &samples};
     assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+}
+
+static inline struct profile *with_module(const char *module, const char *function)
+{
+    struct profile *p = support_folded(PLAIN);
+    add_in_module(p, module, function, 1500);
     return p;
 }
 

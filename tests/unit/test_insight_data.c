@@ -112,6 +112,23 @@ static void images_have_no_debug_symbols_to_install(void **state)
     }
 }
 
+/* Guile: its own code, and two stripped libraries of which none has most. */
+static void unnamed_code_of_several_modules_names_them(void **state)
+{
+    struct profile *p = support_folded(PLAIN);
+    autobuf struct buf ids = {0}, evidence = {0}, advice = {0};
+    (void)state;
+    add_in_module(p, "[anon]", "[anon]", 200);
+    add_in_module(p, "/lib/libgc.so.1", "[libgc.so.1+0x10]", 90);
+    add_in_module(p, "/lib/libguile.so.1", "[libguile.so.1+0x10]", 70);
+    add_in_module(p, "/lib/libx.so.1", "[libx.so.1+0x10]", 60);
+    ask_both(p, &ids, &evidence, &advice);
+    assert_non_null(strstr(buf_cstr(&evidence), "29.6% goes to functions without a name, mostly "
+                                                "code made at run time and in libgc.so.1"));
+    assert_non_null(strstr(buf_cstr(&advice), "install the debug symbols of the file"));
+    assert_non_null(strstr(buf_cstr(&advice), "name its code in /tmp/perf-PID.map"));
+}
+
 static void no_higher_rate_is_advised_than_the_machine_allows(void **state)
 {
     (void)state;
@@ -343,6 +360,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unnamed_code_does_not_dominate),
+        cmocka_unit_test(unnamed_code_of_several_modules_names_them),
         cmocka_unit_test(unnamed_code_that_all_passes_through_is_not_told),
         cmocka_unit_test(waits_of_threads),
         cmocka_unit_test(recordings_of_little_worth),
