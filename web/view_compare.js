@@ -8,7 +8,8 @@ const points = v => (v >= 0 ? '+' : '') + (100 * v).toFixed(1);
 function cost(entry, v) {
     const tested = entry.total.p !== null || entry.self.p !== null;
     const sure = !tested || entry.total.proven || entry.self.proven;
-        if (sure && entry.total.after <= 0 && v.before > 0) return 'to 0';
+    if (v.before <= 0 && v.after <= 0) return '-';
+    if (sure && entry.total.after <= 0) return 'to 0';
     if (v.before <= 0) return 'from 0';
     if (v.p === null) return '-';
     return v.cost >= 3 ? 'x' + +v.cost.toPrecision(3) : (v.cost >= 1 ? '+' : '') + (100 * (v.cost - 1)).toFixed(1) + '%';

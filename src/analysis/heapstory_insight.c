@@ -43,7 +43,7 @@ static void add_samples(const struct heapstory *s, struct buf *b, int64_t n)
 {
     char number[UNITS_MAX];
     if (s->sampled)
-        buf_printf(b, " (estimated from %s samples)", units_count(number, (uint64_t)n));
+        buf_printf(b, " (estimated from %s)", units_many(number, (uint64_t)n, "sample", "samples"));
 }
 
 /* A process that goes on may free what it holds when the recording ends. */

@@ -106,6 +106,14 @@ char *units_scaled(char *s, double value, enum scaled kind)
     return units_count(s, value < 0 ? 0 : (uint64_t)(value + 0.5));
 }
 
+char *units_many(char *s, uint64_t n, const char *one, const char *more)
+{
+    units_count(s, n);
+    size_t used = strlen(s);
+    snprintf(s + used, UNITS_MAX - used, " %s", n == 1 ? one : more);
+    return s;
+}
+
 char *units_seconds(char *s, double seconds)
 {
     return units_scaled(s, seconds * 1e9, SCALED_NS);

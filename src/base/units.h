@@ -16,6 +16,9 @@ char *units_plain(char *s, uint64_t n);
 /* 1234567 -> "1,234,567" */
 char *units_count(char *s, uint64_t n);
 
+/* "1 record was", "1,234 records were": ONE or MORE behind the number, 20 characters at most. */
+char *units_many(char *s, uint64_t n, const char *one, const char *more);
+
 /* VALUE / 10^DECIMALS, exact, no trailing zeros: (1250, 2) -> "12.5". */
 char *units_decimal(char *s, int64_t value, int decimals);
 

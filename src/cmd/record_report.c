@@ -37,8 +37,9 @@ void record_status(const struct recorder *r)
     record_say_idle(r);
     char n[2][UNITS_MAX];
     double seconds = (double)(r->last_flush_ns - r->start_ns) / 1e9;
-    fprintf(stderr, "kelvin: %.1f s, %s samples, %s lost ", seconds,
-            units_count(n[0], r->events[0].samples), units_count(n[1], r->facts->lost));
+    fprintf(stderr, "kelvin: %.1f s, %s, %s lost ", seconds,
+            units_many(n[0], r->events[0].samples, "sample", "samples"),
+            units_count(n[1], r->facts->lost));
 }
 
 void record_status_clear(void)
@@ -107,7 +108,7 @@ void record_say_left(const struct record_facts *f)
         command_say("%s of %s samples are in '%s', which opens like any recording",
                     units_count(n[0], f->saved_samples), units_count(n[1], f->samples), f->part);
     else if (f->samples)
-        command_say("none of %s samples could be saved", units_count(n[0], f->samples));
+        command_say("none of %s could be saved", units_many(n[0], f->samples, "sample", "samples"));
 }
 
 /* Then the note says that no samples were asked for. */
@@ -344,8 +345,8 @@ static void print_probes(const struct heap_facts *h)
     }
     fprintf(stderr,
             "  only blocks allocated since kelvin attached are counted\n"
-            "  probes stopped the process %s times, %s each: %s in %.1f s\n",
-            units_count(n[0], h->stops), units_scaled(n[1], h->stop_ns, SCALED_NS),
+            "  probes stopped the process %s, %s each: %s in %.1f s\n",
+            units_many(n[0], h->stops, "time", "times"), units_scaled(n[1], h->stop_ns, SCALED_NS),
             units_scaled(n[2], cost_ns, SCALED_NS), h->probed_s);
     if (h->too_many)
         fprintf(
@@ -409,8 +410,8 @@ static void print_heap(const struct heap_facts *h)
     if (h->sample_bytes)
         print_heap_estimates(h);
     else if (h->allocations || (h->programs && !*h->own_malloc))
-        fprintf(stderr, "  heap: %s allocations, %s; peak %s, never freed %s\n",
-                units_count(n, (uint64_t)h->allocations),
+        fprintf(stderr, "  heap: %s, %s; peak %s, never freed %s\n",
+                units_many(n, (uint64_t)h->allocations, "allocation", "allocations"),
                 units_scaled(size[0], (double)h->allocated, SCALED_BYTES),
                 units_scaled(size[1], (double)h->peak, SCALED_BYTES),
                 units_scaled(size[2], (double)h->leaked, SCALED_BYTES));
@@ -418,8 +419,8 @@ static void print_heap(const struct heap_facts *h)
         print_probes(h);
     print_heap_coverage(h);
     if (h->waits && h->waits < RINGS_DAMAGED)
-        fprintf(stderr, "  threads waited %s times for the recorder to catch up\n",
-                units_count(n, h->waits));
+        fprintf(stderr, "  threads waited %s for the recorder to catch up\n",
+                units_many(n, h->waits, "time", "times"));
     if (h->vague_ns > HEAP_VAGUE_NS)
         fprintf(stderr,
                 "  times of some allocations may be off by up to %s: the recorder got no CPU for "
@@ -450,18 +451,18 @@ static void print_heap(const struct heap_facts *h)
 static void print_waits(const struct record_facts *f, const struct record_opts *o, const char *out)
 {
     char n[3][UNITS_MAX];
-    fprintf(stderr, "  waits: %s, %s records lost", units_count(n[0], f->waits.waits),
-            units_count(n[1], f->waits.lost));
+    fprintf(stderr, "  waits: %s, %s lost", units_count(n[0], f->waits.waits),
+            units_many(n[1], f->waits.lost, "record", "records"));
     print_command("; see: ", (const char *[]){"kelvin", "report", out, "--waits"}, 4);
     putc('\n', stderr);
     if (f->waits.unknown_ends)
-        fprintf(stderr, "  %s waits have an unknown end\n",
-                units_count(n[2], f->waits.unknown_ends));
+        fprintf(stderr, "  %s an unknown end\n",
+                units_many(n[2], f->waits.unknown_ends, "wait has", "waits have"));
     if (f->waits.summed && 100 * f->waits.summed >= f->waits.waits) /* fewer are worth no word */
         fprintf(stderr,
-                "  switches came too fast for a stack each: %s waits are counted and timed, and "
+                "  switches came too fast for a stack each: %s counted and timed, and "
                 "share the stacks of the others\n",
-                units_count(n[2], f->waits.summed));
+                units_many(n[2], f->waits.summed, "wait is", "waits are"));
     if (f->waits_bare)
         fprintf(stderr,
                 "  waits have durations but no stacks of their own and no reasons, because %s\n",

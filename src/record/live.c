@@ -158,13 +158,14 @@ static void live_page(void *recorder, FILE *out)
 {
     const struct recorder *r = recorder;
     char s[2][UNITS_MAX];
-    fprintf(out, "kelvin: %.1f s, %s samples, %s lost\n", live_seconds_so_far(r),
-            units_count(s[0], r->events[0].samples_before + r->events[0].samples),
-            units_count(s[1], r->facts[0].lost));
+    fprintf(
+        out, "kelvin: %.1f s, %s, %s lost\n", live_seconds_so_far(r),
+        units_many(s[0], r->events[0].samples_before + r->events[0].samples, "sample", "samples"),
+        units_count(s[1], r->facts[0].lost));
     if (r->live.sums.n) {
-        fprintf(out, "%s spans, %s records lost\n\n",
-                units_count(s[0], scopes_facts(r->scopes)->spans),
-                units_count(s[1], scopes_lost(r->scopes)));
+        fprintf(out, "%s, %s lost\n\n",
+                units_many(s[0], scopes_facts(r->scopes)->spans, "span", "spans"),
+                units_many(s[1], scopes_lost(r->scopes), "record", "records"));
         put_table(out, r);
     }
     put_live_numbers(out, r);

@@ -40,12 +40,11 @@ static void page_heap_figures(struct document *d, const struct heapstory *s)
 {
     char peak[UNITS_MAX], leaked[UNITS_MAX], blocks[UNITS_MAX], n[UNITS_MAX], bytes[UNITS_MAX];
     const int64_t *value = s->value;
-    document_text(d, "Peak %s; never freed %s in %s block%s; %s allocations of %s together.",
+    document_text(d, "Peak %s; never freed %s in %s; %s of %s together.",
                   units_scaled(peak, (double)value[STORY_PEAK], SCALED_BYTES),
                   units_scaled(leaked, (double)value[STORY_LEAKED], SCALED_BYTES),
-                  units_count(blocks, (uint64_t)heapstory_left(value)),
-                  heapstory_left(value) == 1 ? "" : "s",
-                  units_count(n, (uint64_t)value[STORY_ALLOCATIONS]),
+                  units_many(blocks, (uint64_t)heapstory_left(value), "block", "blocks"),
+                  units_many(n, (uint64_t)value[STORY_ALLOCATIONS], "allocation", "allocations"),
                   units_scaled(bytes, (double)value[STORY_ALLOCATED], SCALED_BYTES));
 }
 

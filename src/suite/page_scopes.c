@@ -51,8 +51,8 @@ void page_scopes(struct document *d, const struct suite_result *r)
         return;
     document_heading(d, "Scopes");
     if (r->scopes_lost)
-        document_text(d, "%s records of the program were lost: counts and totals are too low.",
-                      units_count(n, r->scopes_lost));
+        document_text(d, "%s lost: counts and totals are too low.",
+                      units_many(n, r->scopes_lost, "record was", "records were"));
     document_table(d, scope_columns, sizeof scope_columns / sizeof *scope_columns);
     for (size_t i = 0; i < r->scopes.n; i++)
         page_scopes_row(d, &r->scopes.at[i]);

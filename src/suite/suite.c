@@ -182,9 +182,8 @@ void suite_say_heap(struct buf *b, const struct suite_result *r)
 {
     const int64_t *value = r->heap_story.value;
     char peak[UNITS_MAX], n[UNITS_MAX];
-    buf_printf(b, "peak %s, %s allocations",
-               units_scaled(peak, (double)value[STORY_PEAK], SCALED_BYTES),
-               units_count(n, (uint64_t)value[STORY_ALLOCATIONS]));
+    buf_printf(b, "peak %s, %s", units_scaled(peak, (double)value[STORY_PEAK], SCALED_BYTES),
+               units_many(n, (uint64_t)value[STORY_ALLOCATIONS], "allocation", "allocations"));
 }
 
 static const char *const finder_names[SUITE_FINDERS] = {

@@ -24,12 +24,12 @@ static const char *sure_presence(const struct diff_entry *e)
 
 void diff_cost(struct buf *b, const struct diff_entry *e, const struct diff_value *v)
 {
-    const char *presence = sure_presence(e);
-    if (*presence)
-        buf_str(b, v->before <= 0 ? "from 0" : "to 0");
-    else if (v->before <= 0)
+    bool both_none = v->before <= 0 && v->after <= 0; /* of self time, where it calls others only */
+    if (!both_none && v->before <= 0)
         buf_str(b, "from 0");
-    else if (isnan(v->p)) /* of too few samples, or of nearly all */
+    else if (!both_none && *sure_presence(e))
+        buf_str(b, "to 0");
+    else if (both_none || isnan(v->p)) /* of too few samples, or of nearly all */
         buf_str(b, "-");
     else if (v->cost >= 3)
         buf_printf(b, "x%.3g", v->cost);
@@ -489,20 +489,20 @@ static const char *const keys_shown[] = {
     META_CPU,    META_KERNEL,  META_LOAD,    META_KEYS_COMMIT, META_TOOL,
 };
 
-/* Whether one of the N runs says the same as RUN about KEY. */
-static bool is_told(const char *key, const struct selection *const *runs, size_t n,
-                    const struct buf *fact)
+/* How many of the N runs say FACT about KEY. */
+static size_t count_told(const char *key, const struct selection *const *runs, size_t n,
+                         const struct buf *fact)
 {
+    size_t same = 0;
     for (size_t i = 0; i < n; i++) {
         autobuf struct buf other = {0};
-        if (facts_add(&other, runs[i], key) && other.n == fact->n &&
-            memcmp(other.at, fact->at, fact->n) == 0)
-            return true;
+        same += facts_add(&other, runs[i], key) && other.n == fact->n &&
+                memcmp(other.at, fact->at, fact->n) == 0;
     }
-    return false;
+    return same;
 }
 
-/* What N runs say about KEY, each thing once: at most three. */
+/* What N runs say about KEY, each thing once, with how many say it: at most three. */
 static void cell_facts(struct document *doc, const char *key, const struct selection *const *runs,
                        size_t n)
 {
@@ -510,13 +510,16 @@ static void cell_facts(struct document *doc, const char *key, const struct selec
     size_t told = 0, more = 0;
     for (size_t i = 0; i < n; i++) {
         autobuf struct buf fact = {0};
-        if (!facts_add(&fact, runs[i], key) || is_told(key, runs, i, &fact))
+        if (!facts_add(&fact, runs[i], key) || count_told(key, runs, i, &fact))
             continue;
         more += told == 3;
         if (told == 3)
             continue;
         buf_str(&all, told++ ? "; " : "");
         buf_add(&all, fact.at, fact.n);
+        size_t same = count_told(key, runs, n, &fact);
+        if (same > 1 && same < n)
+            buf_printf(&all, " (%zu runs)", same);
     }
     if (more)
         buf_printf(&all, "; %zu more", more);

@@ -53,7 +53,7 @@ static void steps_figures(FILE *out, const struct selection *s)
     if (meta_find_u64(&s->profile->meta, META_CPU_TIME_NS, &cpu_ns))
         fprintf(out, ": %s of CPU time", units_scaled(text, (double)cpu_ns, SCALED_NS));
     if (s->n_samples)
-        fprintf(out, ", %s samples", units_count(text, (uint64_t)s->n_samples));
+        fprintf(out, ", %s", units_many(text, (uint64_t)s->n_samples, "sample", "samples"));
 }
 
 void flamesteps_add(struct flamesteps *f, const char *name, const struct selection *s)

@@ -192,7 +192,7 @@ static void print_quality(FILE *out, const struct selection *s, const struct qua
         fprintf(out, "  only %s sample%s: too few for a result, shares are rough guesses\n",
                 units_count(n, (uint64_t)q->samples), q->samples == 1 ? "" : "s");
     else
-        fprintf(out, "  %s samples\n", units_count(n, (uint64_t)q->samples));
+        fprintf(out, "  %s\n", units_many(n, (uint64_t)q->samples, "sample", "samples"));
     fprintf(out, "  %s distinct stack%s, depth %.1f on average, %zu at most\n",
             units_count(n, q->distinct_stacks), q->distinct_stacks == 1 ? "" : "s", q->mean_depth,
             q->max_depth);

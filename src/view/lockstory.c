@@ -200,8 +200,8 @@ static void lockstory_add_head(struct document *d, const struct lockstory_view *
             units_count(n[0], s->futex_waits), s->futex_waits == 1 ? "" : "s",
             units_scaled(time, (double)s->futex_ns, SCALED_NS));
     if (s->waits_stream->lost)
-        document_text(d, "%s records were lost: counts and times are too low.",
-                      units_count(n[0], s->waits_stream->lost));
+        document_text(d, "%s lost: counts and times are too low.",
+                      units_many(n[0], s->waits_stream->lost, "record was", "records were"));
 }
 
 static void lockstory_fill(struct document *d, const struct lockstory_view *v)

@@ -160,8 +160,8 @@ static void scopediff_fill(struct document *d, const struct scopediff_view *v)
     if (*v->unlike)
         document_text(d, "Profiles differ; compared anyway: %s", v->unlike);
     if (v->diff->lost)
-        document_text(d, "%s records were lost: percentiles describe the spans that were kept.",
-                      units_count(n, v->diff->lost));
+        document_text(d, "%s lost: percentiles describe the spans that were kept.",
+                      units_many(n, v->diff->lost, "record was", "records were"));
     add_quantiles(d, v->diff);
     scopediff_add_calls(d, v->diff);
     add_method(d, v->diff);

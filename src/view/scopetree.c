@@ -166,9 +166,9 @@ static void add_head(struct document *d, const struct scopetree_view *v)
                                  : "None lost.");
     if (s->lost)
         document_text(d,
-                      "%s records were lost: counts and totals are too low, self times too high, "
+                      "%s lost: counts and totals are too low, self times too high, "
                       "and quantiles describe the spans that were kept.",
-                      units_count(n[2], s->lost));
+                      units_many(n[2], s->lost, "record was", "records were"));
     if (note)
         document_text(d, "The recorder noted: %s.", note);
     if (t->selection->words)

@@ -144,9 +144,9 @@ static void add_loss_sentences(struct document *d, const struct waitsum *w)
                                  : "; no records lost.");
     if (s->lost)
         document_text(d,
-                      "%s records were lost%s: waits are missing, and some that are shown may "
+                      "%s lost%s: waits are missing, and some that are shown may "
                       "contain time in which the thread ran.",
-                      units_count(n[1], s->lost), of_all);
+                      units_many(n[1], s->lost, "record was", "records were"), of_all);
     if (unknown)
         document_text(d, "Waits with an unknown end%s, not in the tables: %s.", of_all, unknown);
     if (cut)

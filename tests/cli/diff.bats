@@ -188,6 +188,17 @@ called() { # N KERNEL
     if grep -q '^ *\* ' <<<"$output"; then fail "$output"; fi
 }
 
+@test "a fact that some of the runs share says how many" {
+    script 400 600 >before1
+    script 400 600 >before2
+    script 401 600 >before3
+    script 500 600 >after1
+    script 500 600 >after2
+    kelvin diff --before before{1..3} --after after{1,2} --width 200
+    exits 0
+    [[ $output =~ \ samples\ +"1000 (2 runs); 1001"\ +1100$'\n' ]] || fail "$output"
+}
+
 @test "runs that differ among themselves prove nothing" {
     local i
     for i in 1 2 3 4 5; do

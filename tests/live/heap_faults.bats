@@ -71,7 +71,7 @@ END
     sleep 1
     kill -CONT "$recorder"
     wait "$recorder"
-    grep -q 'times for the recorder to catch up' err.txt || fail "$(cat err.txt)"
+    grep -q 'times\? for the recorder to catch up' err.txt || fail "$(cat err.txt)"
     output=$(cat own.txt)
     agrees
 }

@@ -63,6 +63,9 @@ static void units_read_well(void **state)
     assert_string_equal(units_scaled(s, 1.25e9, SCALED_NS), "1.25 s");
     assert_string_equal(units_seconds(s, 0.0057), "5.7 ms");
     assert_string_equal(units_seconds(s, 7.75), "7.75 s");
+    assert_string_equal(units_many(s, 1, "record was", "records were"), "1 record was");
+    assert_string_equal(units_many(s, 1234, "record was", "records were"), "1,234 records were");
+    assert_string_equal(units_many(s, 0, "sample", "samples"), "0 samples");
     assert_string_equal(units_scaled(s, 3.5 * 1048576, SCALED_BYTES), "3.5 MiB");
     assert_string_equal(units_scaled(s, 3500000.5, SCALED_COUNT), "3,500,001");
     assert_string_equal(units_share(s, 1, 0), "0.00%");
