@@ -319,16 +319,15 @@ static void print_command(const char *why, const char *const *words, size_t n)
 }
 
 /* Who asked for the heap, for locks or for waits wants to see them. */
-static void print_next(const struct record_facts *f, const char *out, int stem)
+static void print_next(const struct record_facts *f, const char *out)
 {
-    autofree char *svg = mem_printf("%.*s.svg", stem, out);
     if (f->has_heap || f->has_locks)
         print_command("; next: ", (const char *[]){"kelvin", f->has_heap ? "heap" : "locks", out},
                       3);
     else if (f->has_waits)
         print_command("; next: ", (const char *[]){"kelvin", "report", out, "--waits"}, 4);
     else
-        print_command("; next: ", (const char *[]){"kelvin", "flame", out, "-o", svg}, 5);
+        print_command("; next: ", (const char *[]){"kelvin", "report", out}, 3);
 }
 
 /* What it cost the process, and what is not known. */
@@ -609,6 +608,8 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
     utf8_print(stderr, out);
     fprintf(stderr, " (%s)", units_scaled(bytes, (double)f->bytes, SCALED_BYTES));
     if (f->samples || f->has_heap || f->has_locks || f->has_waits)
-        print_next(f, out, stem);
+        print_next(f, out);
     putc('\n', stderr);
+    if (*f->old)
+        command_say("the recording that was there is kept as %s", f->old);
 }

@@ -131,16 +131,19 @@ int partfile_open(struct partfile *f, const char *output, struct err *err)
     return -1;
 }
 
+static bool is_empty(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_size == 0;
+}
+
 /*
  * As a second name, so that at no moment there is no FILE; by renaming where the file system has no
  * second names, or somebody took the one on the way.
  */
-static int keep_old_file(const struct partfile *f)
+static int keep_old_file(const struct partfile *f, const char *old)
 {
-    autofree char *old = mem_printf("%s.old", f->target);
-    autofree char *new = mem_printf("%s.old.new", f->target);
-    if (path_kind(f->target) == PATH_NOTHING)
-        return 0;
+    autofree char *new = mem_printf("%s.new", old);
     if (link(f->target, new) != 0)
         return rename(f->target, old);
     int rc = rename(new, old), e = errno;
@@ -156,19 +159,26 @@ bool partfile_is_there(const struct partfile *f)
            open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-int partfile_publish(struct partfile *f, bool keep_old, struct err *err)
+int partfile_publish(struct partfile *f, char **ret_old, struct err *err)
 {
+    autofree char *old = NULL;
     if (fflush(f->out) != 0 || fsync(fileno(f->out)) != 0)
         return err_set_errno(err, errno, "cannot write '%s'; '%s' is unchanged", f->path,
                              f->target);
     if (!partfile_is_there(f))
         return err_set(err, EXIT_ERROR, "another process replaced '%s'; '%s' is unchanged", f->path,
                        f->target);
-    if (keep_old && keep_old_file(f) != 0)
-        return err_set_errno(err, errno, "cannot keep the old recording as '%s.old'", f->target);
+    if (ret_old && path_kind(f->target) != PATH_NOTHING && !is_empty(f->target))
+        old = mem_printf("%s.old", f->target);
+    if (old && keep_old_file(f, old) != 0)
+        return err_set_errno(err, errno, "cannot keep the old recording as '%s'", old);
     if (rename(f->path, f->target) != 0)
         return err_set_errno(err, errno, "cannot give '%s' its name; '%s' is unchanged", f->path,
                              f->target);
+    if (ret_old) {
+        *ret_old = old;
+        old = NULL;
+    }
     fclose(f->out);
     forget(f);
     return 0;

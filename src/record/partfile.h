@@ -27,10 +27,11 @@ int partfile_open(struct partfile *f, const char *output, struct err *err);
 bool partfile_is_there(const struct partfile *f);
 
 /*
- * Give it its name. With KEEP_OLD a recording that was there before stays as FILE.old. After a
- * failure FILE is as it was and FILE.part is still there.
+ * Give it its name. With RET_OLD a recording that was there before stays as FILE.old, whose path is
+ * the caller's to free; NULL where there was none, or an empty file. After a failure FILE is as it
+ * was and FILE.part is still there.
  */
-int partfile_publish(struct partfile *f, bool keep_old, struct err *err);
+int partfile_publish(struct partfile *f, char **ret_old, struct err *err);
 
 /* Close; FILE.part is removed unless it was published or KEEP is true. Harmless when not open. */
 void partfile_close(struct partfile *f, bool keep);

@@ -150,11 +150,11 @@ static int recorder_flush(struct recorder *r, struct err *err)
     return 0;
 }
 
-int recorder_publish(struct recorder *r, struct err *err)
+int recorder_publish(struct recorder *r, char **ret_old, struct err *err)
 {
     if (recorder_flush(r, err) != 0 || recording_end(&r->writer, r->profile, err) != 0)
         return -1;
-    return partfile_publish(&r->part, r->opts.keep_old, err);
+    return partfile_publish(&r->part, ret_old, err);
 }
 
 /* --- the next file --- */

@@ -42,7 +42,6 @@ struct recorder_opts {
     bool locks;                               /* every wait for a lock as well */
     locks_namer *name_lock;                   /* see locks_opts */
     void *name_lock_arg;
-    bool keep_old; /* a FILE that is replaced stays as FILE.old */
     /* Begin a new file so often; 0 = never. See recorder_rotate(). */
     double rotate_s;
     const char *listen, *listen_token;              /* see listen.h; NULL = nobody may ask */
@@ -140,8 +139,8 @@ uint64_t recorder_idle_ns(const struct recorder *r, size_t *ret_cpus);
 /* The first event summed up by stack: a stream in no profile. Free with tally_free_stream(). */
 struct stream *recorder_tally(const struct recorder *r);
 
-/* Write what is new, close FILE.part and give it its name. */
-int recorder_publish(struct recorder *r, struct err *err);
+/* Write what is new, close FILE.part and give it its name. RET_OLD: see partfile_publish(). */
+int recorder_publish(struct recorder *r, char **ret_old, struct err *err);
 
 /*
  * Close the present file and go on in OUTPUT: between the two no sample is lost and none is in

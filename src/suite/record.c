@@ -223,8 +223,10 @@ static int record_finish(struct recorder *r, const struct record_opts *o, struct
         record_pack_source(r->profile, o, &f->packed);
     if (!good)
         meta_set_str(&r->profile->meta, META_PARTIAL, gate_label(f->gate));
-    int rc = recorder_publish(r, err);
+    autofree char *old = NULL;
+    int rc = recorder_publish(r, &old, err);
     f->published = rc == 0;
+    snprintf(f->old, sizeof f->old, "%s", old ? old : "");
     f->bytes = r->writer.bytes;
     return rc;
 }
@@ -397,7 +399,6 @@ static struct recorder_opts recorder_opts_of(const struct record_opts *o, const 
         .heap_maps = heap.maps,
         .locks = o->locks,
         .name_lock = record_name_lock,
-        .keep_old = true,
         .rotate_s = o->rotate_s,
         .rotate = next_file,
         .rescue = o->folder ? rescue_folder : NULL,

@@ -188,7 +188,24 @@ END
     [ "$said" = "sh -c '$busy' 'it'\\''s'" ] || fail "$said"
     local next=${stderr##*next: }
     eval "set -- $next"
-    [ "$3" = "it's one.kelvin" ] && [ "$5" = "it's one.svg" ] || fail "$next"
+    [ "$2" = report ] && [ "$3" = "it's one.kelvin" ] && [ "$#" = 3 ] || fail "$next"
+    [[ $stderr != *kept* ]] || fail "$stderr"
+}
+
+@test "a recording that is replaced is said to be kept" {
+    kelvin record --min-samples 0 -o x.kelvin -- true
+    [[ $stderr != *x.kelvin.old* ]] || fail "$stderr"
+    cp x.kelvin before
+    kelvin record --min-samples 0 -o x.kelvin -- true
+    exits 0
+    [[ $stderr == *"the recording that was there is kept as x.kelvin.old" ]] || fail "$stderr"
+    cmp x.kelvin.old before
+    ln -s x.kelvin there
+    kelvin record --min-samples 0 -o there -- true
+    [[ $stderr == *"is kept as ./x.kelvin.old" ]] || fail "$stderr"
+    # -q is for scripts.
+    kelvin record -q --min-samples 0 -o x.kelvin -- true
+    [ -z "$stderr" ] || fail "$stderr"
 }
 
 @test "nohup holds for a recording too" {

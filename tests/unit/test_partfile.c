@@ -67,14 +67,23 @@ static void files_of_others_are_refused(void **state)
     folder_check_content("victim", "precious");
 }
 
-static void publish_word(const char *output, const char *word)
+/* OLD: where a recording that was there must be said to be kept; NULL = there was none. */
+static void publish_over(const char *output, const char *word, const char *old)
 {
     struct partfile f;
     struct err err;
+    autofree char *kept = NULL;
     assert_int_equal(partfile_open(&f, output, &err), 0);
     fputs(word, f.out);
-    if (partfile_publish(&f, true, &err) != 0)
+    if (partfile_publish(&f, &kept, &err) != 0)
         fail_msg("%s", err.text);
+    if (strcmp(kept ? kept : "none", old ? old : "none") != 0)
+        fail_msg("kept as '%s', not as '%s'", kept ? kept : "none", old ? old : "none");
+}
+
+static void publish_word(const char *output, const char *word)
+{
+    publish_over(output, word, NULL);
 }
 
 static void a_file_that_another_put_there_makes_no_recording_public(void **state)
@@ -99,7 +108,7 @@ static void new_files_are_private_and_old_ones_keep_their_mode(void **state)
     umask(before);
     folder_check_mode("x.kelvin", 0600);
     folder_shell("chmod 640 x.kelvin");
-    publish_word("x.kelvin", "second");
+    publish_over("x.kelvin", "second", "x.kelvin.old");
     folder_check_mode("x.kelvin", 0640);
     folder_check_content("x.kelvin", "second");
     folder_check_content("x.kelvin.old", "first");
@@ -111,7 +120,7 @@ static void links_as_the_target_are_written_through(void **state)
     (void)state;
     folder_shell(
         "mkdir far && printf old >far/real.kelvin && ln -s far/real.kelvin x && ln -s far/none y");
-    publish_word("x", "new");
+    publish_over("x", "new", "./far/real.kelvin.old");
     folder_check_content("far/real.kelvin", "new");
     folder_check_content("far/real.kelvin.old", "old");
     publish_word("y", "made");
@@ -124,15 +133,17 @@ static void an_old_recording_is_never_lost(void **state)
     (void)state;
     publish_word("x.kelvin", "first");
     folder_shell("ln -s victim x.kelvin.old && ln -s victim x.kelvin.old.new");
-    publish_word("x.kelvin", "second");
+    publish_over("x.kelvin", "second", "x.kelvin.old");
     folder_check_content("x.kelvin.old", "first");
     folder_check_content("victim", "precious");
     folder_shell("rm -f x.kelvin.old x.kelvin.old.new && mkdir x.kelvin.old");
     struct partfile f;
     struct err err;
+    char *kept = NULL;
     assert_int_equal(partfile_open(&f, "x.kelvin", &err), 0);
     fputs("third", f.out);
-    assert_int_equal(partfile_publish(&f, true, &err), -1);
+    assert_int_equal(partfile_publish(&f, &kept, &err), -1);
+    assert_null(kept);
     assert_non_null(strstr(err.text, "x.kelvin.old"));
     partfile_close(&f, true);
     folder_check_content("x.kelvin", "second");
@@ -149,8 +160,9 @@ static void a_file_that_is_no_recording_is_not_replaced(void **state)
     folder_check_content("victim", "precious");
     assert_int_equal(path_kind("victim.part"), PATH_NOTHING);
     folder_shell("printf 'KELVIN\\r\\n\\032' >mine && : >empty");
-    publish_word("mine", "new");
-    publish_word("empty", "new");
+    publish_over("mine", "new", "mine.old");
+    publish_word("empty", "new"); /* of mktemp: nothing in it to keep */
+    assert_int_equal(path_kind("empty.old"), PATH_NOTHING);
 }
 
 static void a_file_that_was_exchanged_is_not_published(void **state)
@@ -162,7 +174,7 @@ static void a_file_that_was_exchanged_is_not_published(void **state)
     assert_int_equal(partfile_open(&f, "x.kelvin", &err), 0);
     folder_shell("rm x.kelvin.part && ln -s victim x.kelvin.part");
     assert_false(partfile_is_there(&f));
-    assert_int_equal(partfile_publish(&f, true, &err), -1);
+    assert_int_equal(partfile_publish(&f, NULL, &err), -1);
     assert_non_null(strstr(err.text, "replaced"));
     partfile_close(&f, true);
     folder_check_content("x.kelvin", "first");
@@ -178,7 +190,7 @@ static void two_recorders_do_not_share_a_file(void **state)
     fputs("whole", f.out);
     assert_int_equal(partfile_open(&second, "x", &err), -1);
     assert_non_null(strstr(err.text, "another kelvin is recording"));
-    assert_int_equal(partfile_publish(&f, true, &err), 0);
+    assert_int_equal(partfile_publish(&f, NULL, &err), 0);
     folder_check_content("x", "whole");
 }
 
