@@ -167,36 +167,62 @@ bool waitsum_is_libc(const struct profile *p, const struct frame *f)
 /* What is known of each stack of the profile. */
 struct stack_facts {
     uint32_t path;  /* in the trie of labels */
+    uint32_t place; /* the same without what the C library does inside, as far as it is innermost */
+    bool libc;
+    bool waker;     /* of the thread that ended the wait */
     uint8_t reason; /* + 1; 0 = not asked for yet */
 };
 
 struct waitpaths {
     struct trie trie;
     struct stack_facts *of_stack;
-    struct idmap map, wakers; /* of path and reason to waitsum.stacks and waitsum.wakers */
+    struct idmap map, wakers; /* of place and reason to waitsum.stacks and waitsum.wakers */
 };
 
+/* PATH and the N outermost functions of a frame; all of them get a label. */
+static uint32_t push_labels(struct waitsum *w, struct waitpaths *paths, uint32_t path,
+                            struct frame_id frame, size_t n)
+{
+    const struct profile *p = w->selection->profile;
+    for (size_t i = 0; i < labels_count(profile_frame(p, frame)); i++) {
+        if (selection_hides(w->selection, frame, i))
+            continue;
+        uint32_t label = labels_of_frame(&w->labels, p, frame, i);
+        if (i < n)
+            path = trie_push(&paths->trie, path, label);
+    }
+    return path;
+}
+
 /*
- * Of all stacks: a parent comes before what it calls. The kernel's functions, which differ with the
- * moment, are in the reason.
+ * The kernel's functions, which differ with the moment, are in the reason. A wait is at the call of
+ * the C library that the program made, whatever that calls inside.
  */
+static struct stack_facts facts_of(struct waitsum *w, struct waitpaths *paths,
+                                   const struct stack_node *node)
+{
+    const struct profile *p = w->selection->profile;
+    const struct frame *f = profile_frame(p, node->frame);
+    const struct stack_facts *caller = &paths->of_stack[node->parent.i];
+    struct stack_facts facts = {.libc = waitsum_is_libc(p, f), .waker = f->kind == FRAME_WAKER};
+    uint32_t below = facts.waker && !caller->waker ? caller->place : caller->path;
+    if (f->kind == FRAME_KERNEL) {
+        push_labels(w, paths, below, node->frame, 0);
+        return *caller;
+    }
+    facts.path = push_labels(w, paths, below, node->frame, labels_count(f));
+    facts.place = facts.path;
+    if (facts.libc)
+        facts.place = caller->libc ? caller->place : push_labels(w, paths, below, node->frame, 1);
+    return facts;
+}
+
+/* Of all stacks: a parent comes before what it calls. */
 static void find_paths(struct waitsum *w, struct waitpaths *paths)
 {
     const struct profile *p = w->selection->profile;
-    for (size_t id = 1; id < p->stacks.nodes.n; id++) {
-        const struct stack_node *node = &p->stacks.nodes.at[id];
-        const struct frame *f = profile_frame(p, node->frame);
-        struct stack_id caller = p->stacks.nodes.at[id].parent;
-        uint32_t path = paths->of_stack[caller.i].path;
-        for (size_t i = 0; i < labels_count(f); i++) {
-            if (selection_hides(w->selection, node->frame, i))
-                continue;
-            uint32_t label = labels_of_frame(&w->labels, p, node->frame, i);
-            if (f->kind != FRAME_KERNEL)
-                path = trie_push(&paths->trie, path, label);
-        }
-        paths->of_stack[id].path = path;
-    }
+    for (size_t id = 1; id < p->stacks.nodes.n; id++)
+        paths->of_stack[id] = facts_of(w, paths, &p->stacks.nodes.at[id]);
 }
 
 static enum wait_reason reason_of(struct waitsum *w, struct waitpaths *paths, struct stack_id stack)
@@ -207,14 +233,15 @@ static enum wait_reason reason_of(struct waitsum *w, struct waitpaths *paths, st
     return (enum wait_reason)(f->reason - 1);
 }
 
-static struct wait_sum *sum_of_path(waitsum_stacks *list, struct idmap *map,
-                                    const struct waitpaths *paths, const struct waitsum_stack *like)
+static struct wait_sum *sum_of_place(waitsum_stacks *list, struct idmap *map,
+                                     const struct waitpaths *paths,
+                                     const struct waitsum_stack *like)
 {
-    uint32_t path = paths->of_stack[like->stack.i].path;
-    uint32_t hash = hash_pair(path, like->runnable ? WAIT_REASONS : like->reason);
+    uint32_t place = paths->of_stack[like->stack.i].place;
+    uint32_t hash = hash_pair(place, like->runnable ? WAIT_REASONS : like->reason);
     for_each_match (map, hash, i) {
         struct waitsum_stack *old = &list->at[i];
-        if (paths->of_stack[old->stack.i].path == path && old->runnable == like->runnable &&
+        if (paths->of_stack[old->stack.i].place == place && old->runnable == like->runnable &&
             old->reason == like->reason)
             return &old->sum;
     }
@@ -245,7 +272,7 @@ static void waitsum_add_wait(struct waitsum *w, struct waitpaths *paths, struct 
     struct waitsum_stack like = {.stack = stack, .runnable = row->runnable};
     if (!row->runnable)
         like.reason = reason_of(w, paths, stack);
-    wait_sum_add(sum_of_path(&w->stacks, &paths->map, paths, &like), row->n, row->ns);
+    wait_sum_add(sum_of_place(&w->stacks, &paths->map, paths, &like), row->n, row->ns);
     wait_sum_add(row->runnable ? &w->runnable : &w->by_reason[like.reason], row->n, row->ns);
     if (row->runnable)
         return;
@@ -305,7 +332,7 @@ static void add_wakers(struct waitsum *w, struct idmap *map, const struct waitst
             continue;
         struct waitsum_stack like = {.stack = rows->stack[i]};
         like.reason = reason_of(w, paths, like.stack);
-        wait_sum_add(sum_of_path(&w->wakers, &paths->wakers, paths, &like), n, ns);
+        wait_sum_add(sum_of_place(&w->wakers, &paths->wakers, paths, &like), n, ns);
         wait_sum_add(&w->woken, n, ns);
     }
 }

@@ -34,8 +34,9 @@ struct waitsum_thread {
 
 /* Waits at one path of the program's functions, for one reason. */
 struct waitsum_stack {
-    struct stack_id stack; /* one of them; the kernel's functions may differ */
-    bool runnable;         /* it had no CPU; else it was blocked, for a reason */
+    struct stack_id
+        stack;     /* one of them; what libc calls inside and the kernel's part may differ */
+    bool runnable; /* it had no CPU; else it was blocked, for a reason */
     enum wait_reason reason;
     struct wait_sum sum;
 };

@@ -131,7 +131,7 @@ int partfile_open(struct partfile *f, const char *output, struct err *err)
     return -1;
 }
 
-static bool is_empty(const char *path)
+static bool is_without_content(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && st.st_size == 0;
@@ -168,7 +168,7 @@ int partfile_publish(struct partfile *f, char **ret_old, struct err *err)
     if (!partfile_is_there(f))
         return err_set(err, EXIT_ERROR, "another process replaced '%s'; '%s' is unchanged", f->path,
                        f->target);
-    if (ret_old && path_kind(f->target) != PATH_NOTHING && !is_empty(f->target))
+    if (ret_old && path_kind(f->target) != PATH_NOTHING && !is_without_content(f->target))
         old = mem_printf("%s.old", f->target);
     if (old && keep_old_file(f, old) != 0)
         return err_set_errno(err, errno, "cannot keep the old recording as '%s'", old);

@@ -163,6 +163,48 @@ static char *insights_of_loop(int n, uint64_t run_us, uint64_t wait_us, const ch
     return all;
 }
 
+/* A thread waits at STACK, 10 ns each time, from the moment it is called with. */
+static void waits_at_stack(struct stage *s, uint64_t time_ns, const struct frame_id *frames,
+                           size_t n)
+{
+    struct waits_at a = at(s, 7, time_ns);
+    waits_leave(s->waits, &a, stacks_intern(&s->profile->stacks, frames, n), UNWIND_WHOLE);
+    waits_out(s->waits, &a, false);
+    runs(s, 7, time_ns + 10);
+}
+
+/* One place of the program is one row, whatever the C library calls inside. */
+static void rows_do_not_differ_only_inside_the_c_library(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    struct frame_id app = frame_in(&s, "/bin/app", "enter");
+    struct frame_id other = frame_in(&s, "/bin/app", "leave");
+    struct frame_id lock = frame_in(&s, LIBC, "pthread_mutex_lock");
+    struct frame_id inner = frame_in(&s, LIBC, "__lll_lock_wait");
+    struct frame_id sort = frame_in(&s, LIBC, "qsort"), merge = frame_in(&s, LIBC, "msort");
+    struct frame_id futex = profile_add_named_frame(s.profile, text_of("futex_wait"), FRAME_KERNEL);
+    struct waitsum w;
+    struct err err;
+    begins(&s, 7, 0, THREAD_RUNNING);
+    waits_at_stack(&s, 100, (struct frame_id[]){app, lock, futex}, 3);
+    waits_at_stack(&s, 200, (struct frame_id[]){app, lock, inner, futex}, 4);
+    waits_at_stack(&s, 300, (struct frame_id[]){app, lock, inner, inner, futex}, 5);
+    waits_at_stack(&s, 400, (struct frame_id[]){other, lock, inner, futex}, 4);
+    /* What the library calls back is the program's: these are two places. */
+    waits_at_stack(&s, 500, (struct frame_id[]){app, sort, other, lock, futex}, 5);
+    waits_at_stack(&s, 600, (struct frame_id[]){app, sort, merge, other, lock, futex}, 6);
+    waits_stop(s.waits, 1000);
+    struct selection all = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
+    assert_int_equal(waitsum_build(&w, &all, NULL, &err), 0);
+    assert_int_equal(w.n_waits, 6);
+    assert_int_equal(w.stacks.n, 4);
+    assert_int_equal(w.stacks.at[0].sum.n, 3);
+    assert_int_equal(w.stacks.at[0].sum.ns, 30);
+    waitsum_done(&w);
+    stage_close(&s);
+}
+
 static void only_waits_that_matter_make_insights(void **state)
 {
     static const struct {
@@ -540,6 +582,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_waits_for_files_is_named_with_its_own_place),
         cmocka_unit_test(sums_are_by_reason_by_thread_and_by_function),
         cmocka_unit_test(the_agent_is_no_place_where_a_program_waits),
+        cmocka_unit_test(rows_do_not_differ_only_inside_the_c_library),
         cmocka_unit_test(only_waits_that_matter_make_insights),
         cmocka_unit_test(rates_are_of_wall_time_and_who_never_woke_comes_last),
         cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
