@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
@@ -95,6 +96,21 @@ static int open_one(const char *path)
     return path && path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 }
 
+/* The program itself may be opened by its user; links in map_files are for root alone. */
+static int open_own_program(const char *path, int pid)
+{
+    char link[32], program[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/%d/exe", pid);
+    ssize_t n = readlink(link, program, sizeof program - 1);
+    if (n < 0)
+        return -1;
+    program[n] = '\0';
+    size_t length = strlen(path);
+    bool same = strncmp(program, path, length) == 0 &&
+                (!program[length] || strcmp(program + length, " (deleted)") == 0);
+    return same ? open_one(link) : -1;
+}
+
 int unwind_open_mapped(const char *path, int pid, uint64_t start, uint64_t end)
 {
     char mapped[80];
@@ -103,7 +119,8 @@ int unwind_open_mapped(const char *path, int pid, uint64_t start, uint64_t end)
         return fd;
     snprintf(mapped, sizeof mapped, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start,
              (unsigned long long)end);
-    return open_one(mapped);
+    fd = open_one(mapped);
+    return fd >= 0 ? fd : open_own_program(path, pid);
 }
 
 static const struct file *load_map(struct unwind_files *f, const struct mapped *m)
