@@ -52,7 +52,8 @@ static int write_locks(const struct cmd_locks_opts *o, const struct input *in, c
 static int locks_run(const struct command *self, int n, char **args)
 {
     struct cmd_locks_opts o = {.output = OUTPUT_DEFAULTS, .top = 10};
-    struct story_opts with = {&o, &o.input, &o.output};
+    /* Who only waits has no sample of CPU time; that nobody waited is an answer, too. */
+    struct story_opts with = {&o, &o.input, &o.output, {.empty_too = true}};
     struct opt_result operands;
     struct input in;
     struct err err;
