@@ -53,21 +53,25 @@ static int no_workload(const struct conf *c, const char *name, struct err *err)
         list[i] = c->names[CONF_WORKLOADS].at.at[i];
     const char *near = opt_nearest(name, list);
     return err_set(err, EXIT_ERROR, "no workload '%s'%s%s%s", name, near ? "; did you mean '" : "",
-                   near ? near : "", near ? "'?" : "");
+                   near ? near : "", near ? "'?" : "; 'kelvin run --explain' lists them");
 }
 
 static int check_names(const struct conf *c, const struct run_names *names, struct err *err)
 {
-    if (!c->names[CONF_WORKLOADS].at.n)
+    const struct conf_names *all = &c->names[CONF_WORKLOADS];
+    if (!all->at.n)
         return err_set(err, EXIT_ERROR, "'%s' has no [workload NAME]: there is nothing to run",
                        c->path);
     for (size_t i = 0; i < names->n; i++) {
         bool found = false;
-        for (size_t k = 0; k < c->names[CONF_WORKLOADS].at.n; k++)
-            found |= strcmp(names->at[i], c->names[CONF_WORKLOADS].at.at[k]) == 0;
+        for (size_t k = 0; k < all->at.n; k++)
+            found |= strcmp(names->at[i], all->at.at[k]) == 0;
         if (!found)
             return no_workload(c, names->at[i], err);
     }
+    for (size_t i = 0; i < all->at.n; i++)
+        if (is_wanted(names, all->at.at[i]) && init_check_filled(c, all->at.at[i], err) != 0)
+            return -1;
     return 0;
 }
 
@@ -75,14 +79,13 @@ static int check_names(const struct conf *c, const struct run_names *names, stru
 static int build_workloads(struct run *r, const struct run_names *names, struct err *err)
 {
     struct suite *s = &r->suite;
-    if (check_names(&s->conf, names, err) != 0)
+    if (check_names(&s->conf, names, err) != 0) {
+        r->fault = RUN_NO_WORKLOAD;
         return -1;
+    }
     for (size_t i = 0; i < s->conf.names[CONF_WORKLOADS].at.n; i++) {
-        const char *name = s->conf.names[CONF_WORKLOADS].at.at[i];
-        if (!is_wanted(names, name))
+        if (!is_wanted(names, s->conf.names[CONF_WORKLOADS].at.at[i]))
             continue;
-        if (init_check_filled(&s->conf, name, err) != 0)
-            return -1;
         struct suite_result *w = vec_push(&s->results);
         *w = (struct suite_result){0};
         if (workload_build(&w->workload, &s->conf, i, err) != 0)

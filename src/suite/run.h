@@ -32,7 +32,13 @@ struct run_opts {
 };
 
 /* Why a run ended early, where the user can do something about it with an option. */
-enum run_fault { RUN_NO_FAULT, RUN_BUILD_FAILED, RUN_NO_BASELINE, RUN_OTHER_HOST };
+enum run_fault {
+    RUN_NO_FAULT,
+    RUN_NO_WORKLOAD, /* a name that is not there, or kelvin.conf is not filled in: nothing began */
+    RUN_BUILD_FAILED,
+    RUN_NO_BASELINE,
+    RUN_OTHER_HOST
+};
 
 struct run {
     struct run_opts opts;

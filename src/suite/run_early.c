@@ -1,8 +1,10 @@
 /*
  * run_early.c - what a run leaves that ended before it had anything to publish.
  *
- * Whoever shows the summary of a run must not find that of the run before in its place.
+ * Whoever shows the summary of a run must not find that of the run before in its place. A mistyped
+ * workload, or a kelvin.conf that is not filled in, leaves nothing where there is nothing yet.
  */
+#include "base/path.h"
 #include "base/publish.h"
 #include "base/utf8.h"
 #include "suite/run_inner.h"
@@ -52,7 +54,8 @@ void run_ended_early(struct run *r, const char *why)
     autofree char *path = mem_printf("%s-failed", folder);
     struct folder to = {.lock = -1};
     struct err err;
-    if (!*folder || !r->suite.project)
+    bool others = path_kind(folder) != PATH_NOTHING || path_kind(path) != PATH_NOTHING;
+    if (!*folder || !r->suite.project || (r->fault == RUN_NO_WORKLOAD && !others))
         return;
     if (!*r->suite.git.commit)
         provenance_read(&r->suite.git);

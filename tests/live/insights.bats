@@ -198,7 +198,7 @@ planted() { insights_of "$BATS_FILE_TMPDIR/planted" "$@"; }
 @test "healthy programs get no advice that is wrong" {
     seq 1 300000 >numbers
     local command
-    for command in "gzip -9c numbers" "sort -R numbers" "xz -6kc numbers" "bzip2 -kc numbers" "sha256sum numbers numbers numbers" \
+    for command in "gzip -9c numbers" "sort -R numbers" "xz -6kc numbers" "bzip2 -kc numbers" "sha256sum $(yes numbers | head -100 | tr '\n' ' ')" \
         "awk '{s+=\$1*\$1} END {print s}' numbers" "grep -c 9.*9.*7 numbers" "sed s/1/one/g numbers" "python3 -c 'print(sum(i*i for i in range(3000000)))'" \
         "perl -e 'for (1..4000000) { \$s += \$_ } print \$s'"; do
         insights_of bash -c "exec $command"

@@ -160,6 +160,11 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     line=$(grep -n '^command = ./program' kelvin.conf | cut -d: -f1)
     complains "kelvin.conf:$line: './program --argument' is only an example" "[workload main]"
     [ ! -e app ] || fail "built for a program that nobody named"
+    [ ! -e perf-failed ] || fail "a failed run, though none began"
+    kelvin run mian
+    exits 1
+    complains "no workload 'mian'; did you mean 'main'?"
+    [ ! -e perf-failed ] || fail "a failed run, though none began"
     make -s CFLAGS='-O2 -g'
     kelvin init --force
     exits 0
