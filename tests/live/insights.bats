@@ -82,7 +82,8 @@ setup() {
 
 # The insights of a command, a line each: its id, a colon, its evidence.
 insights_of() { # COMMAND...
-    "$KELVIN" record -q -o r.kelvin -- "$@" >/dev/null 2>record.err || fail "$(cat record.err)"
+    # Into a file: grep stops at the first match where it writes to /dev/null.
+    "$KELVIN" record -q -o r.kelvin -- "$@" >printed 2>record.err || fail "$(cat record.err)"
     kelvin report r.kelvin --format json
     exits 0
     run jq -r '.insights[] | "\(.id): \(.evidence) | \(.advice)"' <<<"$output"
@@ -198,7 +199,7 @@ planted() { insights_of "$BATS_FILE_TMPDIR/planted" "$@"; }
 @test "healthy programs get no advice that is wrong" {
     seq 1 300000 >numbers
     local command
-    for command in "gzip -9c numbers" "sort -R numbers" "xz -6kc numbers" "bzip2 -kc numbers" "sha256sum $(yes numbers | head -100 | tr '\n' ' ')" \
+    for command in "gzip -9c numbers" "sort -R numbers" "xz -6kc numbers" "bzip2 -kc numbers" "sha256sum numbers numbers numbers" \
         "awk '{s+=\$1*\$1} END {print s}' numbers" "grep -c 9.*9.*7 numbers" "sed s/1/one/g numbers" "python3 -c 'print(sum(i*i for i in range(3000000)))'" \
         "perl -e 'for (1..4000000) { \$s += \$_ } print \$s'"; do
         insights_of bash -c "exec $command"
