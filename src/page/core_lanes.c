@@ -238,18 +238,27 @@ static void put_lanes(struct json *j, const struct lanes *l, const struct select
 
 /* --- counters --- */
 
-/* Of more points than fit, the last in each bin. */
+static void put_point(struct json *j, const struct lanes *l, const struct counter_point *at)
+{
+    json_open(j, '[');
+    json_double(j, at->time_ns > l->first_ns ? (double)(at->time_ns - l->first_ns) / 1e9 : 0);
+    json_int(j, at->value);
+    json_close(j, ']');
+}
+
+/* Of more points than fit, the highest and the last of each STEP: no peak is left out. */
 static void put_points(struct json *j, const struct lanes *l, const struct counter *c)
 {
-    size_t step = c->points.n / POINTS_MAX + 1;
+    size_t step = c->points.n <= POINTS_MAX ? 1 : c->points.n / (POINTS_MAX / 2) + 1;
     json_key(j, "points");
     json_open(j, '[');
     for (size_t i = 0; i < c->points.n; i += step) {
-        const struct counter_point *at = &c->points.at[i];
-        json_open(j, '[');
-        json_double(j, at->time_ns > l->first_ns ? (double)(at->time_ns - l->first_ns) / 1e9 : 0);
-        json_int(j, at->value);
-        json_close(j, ']');
+        size_t last = (i + step < c->points.n ? i + step : c->points.n) - 1, highest = i;
+        for (size_t k = i; k <= last; k++)
+            highest = c->points.at[k].value > c->points.at[highest].value ? k : highest;
+        if (highest != last)
+            put_point(j, l, &c->points.at[highest]);
+        put_point(j, l, &c->points.at[last]);
     }
     json_close(j, ']');
 }

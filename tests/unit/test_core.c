@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "support.h"
+#include "support_core.h"
 
 #define MARKUP "</script><img src=x onerror=alert(1)>\"&'"
 
@@ -56,51 +57,11 @@ static struct profile *core_profile(void)
     return p;
 }
 
-struct core_file {
-    char *at;
-    size_t n;
-};
-
-static struct core_file file_of(const struct profile *p)
-{
-    struct core_file f = {0};
-    struct err err;
-    FILE *out = open_memstream(&f.at, &f.n);
-    assert_int_equal(recording_write(out, p, true, &err), 0);
-    fclose(out);
-    return f;
-}
-
 static struct core *loaded(void)
 {
-    struct err err;
     struct core *c = core_new();
-    struct profile *p = core_profile();
-    struct core_file f = file_of(p);
-    assert_int_equal(core_load(c, 0, (struct text){f.at, f.n}, &err), 0);
-    profile_free(p);
-    free(f.at);
+    core_take(c, 0, core_profile());
     return c;
-}
-
-static char *ask_text(struct core *c, const char *question)
-{
-    char *at;
-    size_t n;
-    FILE *out = open_memstream(&at, &n);
-    core_ask(c, text_of(question), out);
-    fclose(out);
-    return at;
-}
-
-static json_t *ask(struct core *c, const char *question)
-{
-    char *text = ask_text(c, question);
-    json_t *answer = json_loads(text, 0, NULL);
-    if (!answer)
-        fail_msg("not JSON: %s", text);
-    free(text);
-    return answer;
 }
 
 static void assert_error(struct core *c, const char *question, const char *word)
@@ -408,12 +369,9 @@ static struct core *loaded_with_code(void)
             .values = &one};
         assert_int_equal(profile_add_row(p, 0, &r, &err), 0);
     }
-    struct core_file f = file_of(p);
-    assert_int_equal(core_load(c, 0, (struct text){f.at, f.n}, &err), 0);
+    core_take(c, 0, p);
     assert_int_equal(
         core_load_code(c, 0, text_of(CODE_HEAD CODE_BYTES CODE_INSNS CODE_FILES), &err), 0);
-    profile_free(p);
-    free(f.at);
     return c;
 }
 

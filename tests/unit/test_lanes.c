@@ -4,6 +4,7 @@
 #include "wire/recording.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -184,6 +185,44 @@ static void events_are_marks_unless_they_are_looked_at(void **state)
     profile_free(p);
 }
 
+/* 10 ms of CPU time that end at 15 ms. */
+static void a_sample_stands_for_the_time_before_it(void **state)
+{
+    struct profile *p = lanes_profile();
+    json_t *answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10}");
+    json_t *lane = json_array_get(json_object_get(answer, "lanes"), 0);
+    (void)state;
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(bin_of(lane, "bins", i), i < 2 ? 5 : 0);
+    json_decref(answer);
+    profile_free(p);
+}
+
+/* A page draws some thousand points: of more, the highest and the last must be among them. */
+static void a_counter_keeps_its_peak_and_its_end(void **state)
+{
+    struct profile *p = lanes_profile();
+    int id = profile_add_counter(p, "live", UNIT_BYTES, (struct process_id){0});
+    size_t n = 0;
+    double highest = 0;
+    json_t *point;
+    (void)state;
+    for (int i = 0; i < 30001; i++)
+        profile_add_point(p, id, 5000 * (uint64_t)MS + (uint64_t)i * 3000,
+                          i == 12346 ? 999999 : i % 100);
+    json_t *answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10}");
+    json_t *points =
+        json_object_get(json_array_get(json_object_get(answer, "counters"), 0), "points");
+    json_array_foreach(points, n, point) highest =
+        fmax(highest, json_number_value(json_array_get(point, 1)));
+    assert_true(n > 500 && n <= 2000);
+    assert_int_equal((int)highest, 999999);
+    point = json_array_get(points, n - 1);
+    assert_int_equal((int)(1e6 * json_number_value(json_array_get(point, 0)) + 0.5), 90000);
+    json_decref(answer);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +230,8 @@ int main(void)
         cmocka_unit_test(what_has_no_times_is_spread),
         cmocka_unit_test(a_thread_has_the_name_under_which_it_worked),
         cmocka_unit_test(events_are_marks_unless_they_are_looked_at),
+        cmocka_unit_test(a_sample_stands_for_the_time_before_it),
+        cmocka_unit_test(a_counter_keeps_its_peak_and_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,402 @@
+/*
+ * test_core_answers.c - the page's core: whose number is whose. Which thread, which range, which
+ * build, which page of a list.
+ */
+#include "model/heapstream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+#include "support_core.h"
+
+enum { MS = 1000000, SCOPES = 1 };
+
+struct answers_sample {
+    const char *stack, *thread;
+    int pid, tid;
+};
+
+/* N samples of 10 ms each from FROM_MS on. */
+static void answers_add(struct profile *p, const struct answers_sample *s, uint64_t from_ms, int n)
+{
+    struct err err;
+    struct thread_key key = {profile_add_str(p, text_of(s->thread)), s->pid, s->tid};
+    for (int i = 0; i < n; i++) {
+        int64_t values[] = {1, 10 * MS};
+        struct row r = {.stack = support_path(p, s->stack),
+                        .thread = profile_add_thread(p, &key),
+                        .has_time = true,
+                        .time_ns = (1000 + from_ms + (uint64_t)i * 10) * MS,
+                        .values = values};
+        assert_int_equal(profile_add_row(p, 0, &r, &err), 0);
+    }
+}
+
+/* Two processes whose threads have the same number; the one that is met last works most. */
+static struct profile *answers_profile(void)
+{
+    struct profile *p = profile_new();
+    support_value(p, "cpu-clock", "samples", "count");
+    support_value(p, "cpu-clock", "cpu", "nanoseconds");
+    answers_add(p, &(struct answers_sample){"main;parse;read", "reader", 7, 70}, 0, 20);
+    answers_add(p, &(struct answers_sample){"main;parse", "reader", 7, 70}, 200, 10);
+    answers_add(p, &(struct answers_sample){"main;help", "helper", 9, 70}, 500, 40);
+    answers_add(p, &(struct answers_sample){"main;write", "second", 9, 71}, 500, 50);
+    return p;
+}
+
+static struct core *answers_core(struct profile *p)
+{
+    struct core *c = core_new();
+    core_take(c, 0, p);
+    return c;
+}
+
+static const char *text_in(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static double number_in(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static json_t *element(const json_t *object, const char *key, size_t i)
+{
+    return json_array_get(json_object_get(object, key), i);
+}
+
+/* --- the timeline --- */
+
+static void lanes_are_sorted_by_what_threads_did(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer = ask(c, "{\"ask\":\"lanes\",\"bins\":10}");
+    (void)state;
+    assert_string_equal(text_in(element(answer, "lanes", 0), "name"), "second");
+    assert_string_equal(text_in(element(answer, "lanes", 1), "name"), "helper");
+    assert_string_equal(text_in(element(answer, "lanes", 2), "name"), "reader");
+    json_decref(answer);
+    core_free(c);
+}
+
+static void a_moment_is_of_the_process_that_is_asked_for(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer = ask(c, "{\"ask\":\"moment\",\"pid\":7,\"tid\":70,\"from_s\":0.7}");
+    (void)state;
+    assert_string_equal(json_string_value(element(answer, "stack", 0)), "parse");
+    assert_true(number_in(answer, "off_s") > 0.39);
+    json_decref(answer);
+    core_free(c);
+}
+
+struct answers_span {
+    const char *scope;
+    uint64_t from_ms, ms;
+};
+
+static struct profile *profile_with_spans(const struct answers_span *spans, size_t n)
+{
+    struct profile *p = answers_profile();
+    struct err err;
+    profile_add_stream(p, "scopes", BY_TRACE);
+    profile_add_value(p, SCOPES, "spans", UNIT_COUNT);
+    profile_add_value(p, SCOPES, "self", UNIT_TIME);
+    for (size_t i = 0; i < n; i++) {
+        int64_t values[] = {1, (int64_t)spans[i].ms * MS};
+        struct row r = {.stack = support_path(p, spans[i].scope),
+                        .thread = p->streams.at[0]->rows.thread[0],
+                        .has_time = true,
+                        .time_ns = (1000 + spans[i].from_ms) * MS,
+                        .duration_ns = spans[i].ms * MS,
+                        .values = values};
+        assert_int_equal(profile_add_row(p, SCOPES, &r, &err), 0);
+    }
+    return p;
+}
+
+/* It may have begun before the part of the timeline that is looked at, and end behind it. */
+static void a_scope_that_goes_on_is_seen_in_the_middle(void **state)
+{
+    static const struct answers_span spans[] = {{"request", 100, 800}, {"later", 950, 20}};
+    struct core *c = answers_core(profile_with_spans(spans, 2));
+    json_t *answer = ask(c, "{\"ask\":\"lanes\",\"bins\":10,\"from_s\":0.4,\"to_s\":0.6}");
+    (void)state;
+    assert_int_equal(json_array_size(json_object_get(answer, "spans")), 1);
+    assert_string_equal(json_string_value(json_array_get(element(answer, "spans", 0), 4)),
+                        "request");
+    json_decref(answer);
+    core_free(c);
+}
+
+/* However many spans: each is in one bar. */
+static void latencies_count_each_span_once(void **state)
+{
+    static const struct answers_span spans[] = {
+        {"a", 0, 1}, {"a", 10, 2}, {"a", 20, 2}, {"a", 30, 40}, {"b", 80, 100}};
+    struct core *c = answers_core(profile_with_spans(spans, 5));
+    json_t *answer = ask(c, "{\"ask\":\"scopes\"}"), *bars, *bar;
+    json_t *flat = json_object_get(json_object_get(answer, "scopes"), "flat");
+    size_t i, k;
+    (void)state;
+    assert_int_equal(json_array_size(json_object_get(answer, "latencies")), 2);
+    json_array_foreach(json_object_get(answer, "latencies"), i, bars)
+    {
+        double sum = 0;
+        json_array_foreach(bars, k, bar) sum += json_number_value(bar);
+        assert_true(sum == number_in(json_array_get(flat, i), "calls"));
+    }
+    json_decref(answer);
+    core_free(c);
+}
+
+/* --- lists and trees --- */
+
+/* Functions that only call others come behind those that have time of their own. */
+static void a_list_by_self_ends_with_those_that_only_call(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer = ask(c, "{\"ask\":\"list\",\"sort\":\"self\",\"top\":60}");
+    json_t *rows = json_object_get(answer, "rows");
+    (void)state;
+    assert_int_equal(json_array_size(rows), 5);
+    assert_string_equal(text_in(json_array_get(rows, 0), "name"), "write");
+    assert_string_equal(text_in(json_array_get(rows, 4), "name"), "main");
+    json_decref(answer);
+    core_free(c);
+}
+
+static void words_belong_to_the_rows_of_their_page(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *all = ask(c, "{\"ask\":\"list\",\"sort\":\"self\",\"top\":5}");
+    json_t *part = ask(c, "{\"ask\":\"list\",\"sort\":\"self\",\"skip\":2,\"top\":2}");
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(json_equal(element(part, "rows", i), element(all, "rows", i + 2)));
+        assert_true(json_equal(element(part, "words", i), element(all, "words", i + 2)));
+    }
+    assert_false(json_equal(element(part, "words", 0), element(all, "words", 0)));
+    json_decref(all);
+    json_decref(part);
+    core_free(c);
+}
+
+/* A search is about all samples with a match on their stack, wherever it stands. */
+static void a_search_finds_callers_too(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer = ask(c, "{\"ask\":\"search\",\"pattern\":\"^(parse|help)$\"}");
+    (void)state;
+    double total = number_in(json_object_get(answer, "total"), "share");
+    double self = number_in(json_object_get(answer, "self"), "share");
+    assert_true(total > 0.583 && total < 0.584); /* 70 of 120 */
+    assert_true(self > 0.416 && self < 0.417);   /* 50 of 120 */
+    json_decref(answer);
+    core_free(c);
+}
+
+static const char *first_label(const json_t *tree)
+{
+    size_t label = (size_t)json_integer_value(element(tree, "label", 1));
+    return text_in(element(tree, "labels", label), "name");
+}
+
+static void a_tree_is_turned_around_and_back(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    static const char whole[] = "{\"ask\":\"tree\",\"focus\":[\"read\"]}";
+    json_t *tree = ask(c, whole);
+    json_t *turned = ask(c, "{\"ask\":\"tree\",\"focus\":[\"read\"],\"inverted\":true}");
+    json_t *back = ask(c, whole);
+    (void)state;
+    assert_string_equal(first_label(tree), "main");
+    assert_string_equal(first_label(turned), "read");
+    assert_true(json_equal(tree, back));
+    json_decref(tree);
+    json_decref(turned);
+    json_decref(back);
+    core_free(c);
+}
+
+/* [total, total, self, self]: main is on every stack, and never at its end. */
+static void intervals_of_a_node_are_of_its_total_then_of_its_self(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer = ask(c, "{\"ask\":\"tree_shares\"}"), *main = element(answer, "shares", 1);
+    (void)state;
+    assert_true(json_number_value(json_array_get(main, 0)) > 0.95);
+    assert_true(json_number_value(json_array_get(main, 1)) > 0.95);
+    assert_true(json_number_value(json_array_get(main, 2)) < 0.05);
+    assert_true(json_number_value(json_array_get(main, 3)) < 0.05);
+    json_decref(answer);
+    core_free(c);
+}
+
+/* --- selections --- */
+
+static double samples_of(struct core *c, const char *question)
+{
+    json_t *answer = ask(c, question);
+    double n = number_in(answer, "samples");
+    json_decref(answer);
+    return n;
+}
+
+/* One word, once for a thread, once for its process: answers that are kept are not mixed up. */
+static void a_thread_is_not_taken_for_a_process_of_its_name(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    (void)state;
+    assert_true(samples_of(c, "{\"ask\":\"about\",\"thread\":[\"helper\"]}") == 40);
+    assert_true(samples_of(c, "{\"ask\":\"about\",\"process\":[\"helper\"]}") == 90);
+    core_free(c);
+}
+
+static void of_two_ranges_the_second_is_the_one_after(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer = ask(c, "{\"ask\":\"compare\",\"time\":\"0..0.3\",\"other_time\":\"0.5..1\"}");
+    json_t *functions = json_object_get(json_object_get(answer, "diff"), "functions"), *f;
+    size_t i, seen = 0;
+    (void)state;
+    json_array_foreach(functions, i, f)
+    {
+        json_t *total = json_object_get(f, "total");
+        bool before = strcmp(text_in(f, "name"), "parse") == 0;
+        bool after = strcmp(text_in(f, "name"), "write") == 0;
+        if (!before && !after)
+            continue;
+        assert_true((number_in(total, "before") > 0) == before);
+        assert_true((number_in(total, "after") > 0) == after);
+        seen++;
+    }
+    assert_int_equal(seen, 2);
+    json_decref(answer);
+    core_free(c);
+}
+
+static struct profile *profile_with_heap(void)
+{
+    struct profile *p = answers_profile();
+    struct err err;
+    int stream = stream_kind_add(p, STREAM_HEAP, BY_EXACT_COUNT);
+    int64_t bytes = 4096;
+    heapstream_add_column(p, stream, HEAP_ALLOCATED);
+    struct row r = {.stack = support_path(p, "main;grow"), .values = &bytes};
+    assert_int_equal(profile_add_row(p, stream, &r, &err), 0);
+    return p;
+}
+
+static bool has_heap_pane(struct core *c)
+{
+    json_t *answer = ask(c, "{\"ask\":\"about\"}");
+    bool has = json_is_true(json_object_get(json_object_get(answer, "panes"), "heap"));
+    json_decref(answer);
+    return has;
+}
+
+static void a_file_that_takes_anothers_place_has_panes_of_its_own(void **state)
+{
+    struct core *c = answers_core(profile_with_heap());
+    (void)state;
+    assert_true(has_heap_pane(c));
+    core_take(c, 0, answers_profile());
+    assert_false(has_heap_pane(c));
+    core_take(c, 0, profile_with_heap());
+    assert_true(has_heap_pane(c));
+    core_free(c);
+}
+
+/* --- source and instructions --- */
+
+#define CODE_OF(name, start, build)                                                \
+    "{\"function\":\"" name "\",\"path\":\"/bin/app\",\"build_id\":\"" build "\"," \
+    "\"code\":[[" start ",\"5590\"]],\"insns\":[\"push rbp\",null,[\"" name "\","  \
+    "\"/src/f.c\",3],\"nop\",null,[\"" name "\",\"/src/f.c\",4]]}"
+#define CODE_OF_ALL(functions)   \
+    "{\"functions\":[" functions \
+    "],\"files\":[{\"path\":\"/src/f.c\",\"note\":null,\"text\":\"\"}]}"
+
+static struct core *core_with_code(struct profile *p, const char *code)
+{
+    struct core *c = answers_core(p);
+    struct err err;
+    assert_int_equal(core_load_code(c, 0, text_of(code), &err), 0);
+    return c;
+}
+
+/* What takes time is worth reading, not what calls it. */
+static void source_opens_at_the_function_with_most_time_of_its_own(void **state)
+{
+    struct core *c = core_with_code(answers_profile(),
+                                    CODE_OF_ALL(CODE_OF("main", "4096", "1f") "," CODE_OF(
+                                        "parse", "8192", "1f") "," CODE_OF("help", "12288", "1f")));
+    json_t *answer = ask(c, "{\"ask\":\"code\"}");
+    (void)state;
+    assert_string_equal(text_in(answer, "function"), "help"); /* no code of write is there */
+    json_decref(answer);
+    answer = ask(c, "{\"ask\":\"code\",\"thread\":[\"reader\"]}");
+    assert_string_equal(text_in(answer, "function"), "parse");
+    json_decref(answer);
+    core_free(c);
+}
+
+/* Two builds of one program at the same address: one runs twice, one three times. */
+static struct profile *profile_of_two_builds(void)
+{
+    struct profile *p = profile_new();
+    struct err err;
+    support_value(p, "cpu-clock", "samples", "count");
+    for (int i = 0; i < 5; i++) {
+        struct mapping m = {.path = profile_add_str(p, text_of("/bin/app")),
+                            .build_id = profile_add_str(p, text_of(i < 2 ? "1f" : "2e"))};
+        struct frame_key key = {.pc = 4096, .mapping = profile_add_mapping(p, &m)};
+        int64_t one = 1;
+        struct row r = {
+            .stack = stacks_push(&p->stacks, (struct stack_id){0}, profile_add_frame(p, &key)),
+            .values = &one};
+        assert_int_equal(profile_add_row(p, 0, &r, &err), 0);
+    }
+    return p;
+}
+
+static void code_is_not_heated_by_another_build_of_the_program(void **state)
+{
+    struct core *c =
+        core_with_code(profile_of_two_builds(), CODE_OF_ALL(CODE_OF("f", "4096", "1f")));
+    json_t *answer = ask(c, "{\"ask\":\"code\",\"function\":\"f\"}");
+    (void)state;
+    assert_int_equal((int)number_in(element(json_object_get(answer, "code"), "parts", 0), "self"),
+                     2);
+    json_decref(answer);
+    core_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_are_sorted_by_what_threads_did),
+        cmocka_unit_test(a_moment_is_of_the_process_that_is_asked_for),
+        cmocka_unit_test(a_scope_that_goes_on_is_seen_in_the_middle),
+        cmocka_unit_test(latencies_count_each_span_once),
+        cmocka_unit_test(a_list_by_self_ends_with_those_that_only_call),
+        cmocka_unit_test(words_belong_to_the_rows_of_their_page),
+        cmocka_unit_test(a_search_finds_callers_too),
+        cmocka_unit_test(a_tree_is_turned_around_and_back),
+        cmocka_unit_test(intervals_of_a_node_are_of_its_total_then_of_its_self),
+        cmocka_unit_test(a_thread_is_not_taken_for_a_process_of_its_name),
+        cmocka_unit_test(of_two_ranges_the_second_is_the_one_after),
+        cmocka_unit_test(a_file_that_takes_anothers_place_has_panes_of_its_own),
+        cmocka_unit_test(source_opens_at_the_function_with_most_time_of_its_own),
+        cmocka_unit_test(code_is_not_heated_by_another_build_of_the_program),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
