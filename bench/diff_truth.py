@@ -7,15 +7,21 @@
     python3 bench/diff_truth.py real     # 300 times 5 against 5 of three real programs with themselves
     python3 bench/diff_truth.py apart    # five runs in a row of these programs against the next five
     python3 bench/diff_truth.py share    # a function of 5 to 95 % of a program made 10 % slower, 100 times
+    python3 bench/diff_truth.py pairs    # one run per side: seven real programs with copies of themselves, and known changes
 
 Recordings are kept in build/bench/truth and made only where they are missing. RATE sets how many
 samples are taken a second (999), SIDE how many runs a side has (5). "real" and "share" draw their runs at random, with a fixed seed, from a pool of
 recordings made in turn: POOL a program (40), and SHARE_POOL (12) a side and share of SHARES. "record" makes these recordings and stops.
+
+One run per side of one build with the same arguments proves nothing by rule, so "pairs" compares copies in two folders, which
+kelvin cannot know to be the same: PAIR_POOL (20) runs of each, in turn, and PAIRS (200) comparisons a program. Then the eight functions
+of diff_work made 10, 25, 50 and 100 % slower, PAIR_CHANGED (4) runs of each against the runs of the same program unchanged.
 """
 import json
 import math
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -24,7 +30,7 @@ from collections import Counter
 KELVIN = os.environ.get("KELVIN", "build/kelvin")
 DATA = os.path.join(os.environ.get("BENCH_DATA", "build/bench"), "truth")
 RATE = os.environ.get("RATE", "999")
-PAIRS, SIDE, PARTS, PERCENT = 200, int(os.environ.get("SIDE", "5")), 8, 10
+PAIRS, SIDE, PARTS, PERCENT = int(os.environ.get("PAIRS", "200")), int(os.environ.get("SIDE", "5")), 8, 10
 NAMES = ["mix_bits", "multiply_matrices", "walk_list", "count_words", "update_table", "sift_numbers",
          "divide_numbers", "hash_text"]
 
@@ -278,6 +284,106 @@ def share_made_slower():
     print("where the interval allows it, its lower end alone would be beyond the band in %.1f at 5 %%, %.1f at 1 %%" % tuple(best))
 
 
+# --- one run per side ---
+
+PAIR_POOL, PAIR_CHANGED = int(os.environ.get("PAIR_POOL", "20")), int(os.environ.get("PAIR_CHANGED", "4"))
+GROWTHS = (10, 25, 50, 100)
+GARBAGE = ("let kept = []; for (let i = 0; i < 600000; i++) { kept[i % 20000] = {i, text: 'n' + i, list: [i, i + 1]}; }"
+           " console.log(kept.length)")
+
+
+def pair_programs():
+    """Real programs of one and of several threads."""
+    text = sample_text()
+    counts = "{ n[$1 % 1000] += length($2) } END { for (k in n) s += n[k]; print s }"
+    pearls = "for (1 .. 900000) { $h{$_ % 999} .= 'x' if $_ % 7 } print scalar keys %h"
+    return {**real_programs(), "gawk": ["gawk", counts, text, text, text], "perl": ["perl", "-e", pearls],
+            "xz": ["xz", "-T2", "-2", "--block-size=500KiB", "-c", text], "node": ["node", "-e", GARBAGE]}
+
+
+def copied(command, side):
+    """The command with its program copied to a folder of this side."""
+    path = os.path.join(DATA, side, command[0])
+    if not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        shutil.copy(os.path.realpath(shutil.which(command[0])), path)
+    return [os.path.abspath(path), *command[1:]]
+
+
+def pair_pool():
+    """By program: recordings of its two copies, made in turn; the change is 0."""
+    pool = {name: ([], []) for name in pair_programs()}
+    for i in range(PAIR_POOL):
+        for name, command in pair_programs().items():
+            for side, where in enumerate(("before", "after")):
+                path = os.path.join(DATA, "pair-%s-%d-%02d.kelvin" % (name, side, i))
+                pool[name][side].append(record(path, copied(command, where)))
+    return pool
+
+
+def changed_pool():
+    """Recordings of diff_work: unchanged, unchanged with other arguments, and by (function, percent)."""
+    pool = {}
+    for i in range(PAIR_CHANGED):
+        for part in range(PARTS):
+            more = [(part, percent) for percent in GROWTHS]
+            for key, args in [("plain", []), ("other", ["0", "0"])] + [(k, [str(k[0]), str(k[1])]) for k in more]:
+                label = key if isinstance(key, str) else "%d-%d" % key
+                path = os.path.join(DATA, "pair-work-%s-%d-%d.kelvin" % (label, part, i))
+                pool.setdefault(key, []).append(record(path, [program(), "170", *args]))
+    return pool
+
+
+def contradicts(result):
+    """A verdict that says the opposite of the CPU time."""
+    cpu = result.get("cpu_s") or result.get("whole") or {}
+    if result["verdict"] not in ("improved", "regressed") or not cpu.get("cost"):
+        return False
+    return (cpu["cost"] > 1) != (result["verdict"] == "regressed")
+
+
+def tell_pairs(title, results):
+    wrong = [anything(r) for r in results if anything(r)]
+    verdicts = Counter(r["verdict"] for r in results)
+    against = sum(contradicts(r) for r in results)
+    print("  %-8s something called in %d of %d; %s%s"
+          % (title, len(wrong), len(results), dict(verdicts), "; %d contradict the CPU time" % against if against else ""))
+    for names in wrong[:5]:
+        print("    " + ", ".join(names[:6]), flush=True)
+    return Counter(n=len(results), called=len(wrong), judged=sum(verdicts[v] for v in ("improved", "regressed")),
+                   against=against)
+
+
+def pairs_of(before, after, n, draw):
+    every = [(x, y) for x in before for y in after]
+    return [diff([x], [y]) for x, y in draw.sample(every, min(n, len(every)))]
+
+
+def one_a_side():
+    draw, sums = random.Random(4), Counter()
+    for name, (before, after) in pair_pool().items():
+        sums += tell_pairs(name, pairs_of(before, after, PAIRS, draw))
+    work = changed_pool()
+    sums += tell_pairs("made", pairs_of(work["plain"], work["other"], PAIRS, draw))
+    print("one run per side, nothing changed: something called in %d of %d (%.2f %%), a verdict in %d, %d contradict the CPU time"
+          % (sums["called"], sums["n"], 100 * sums["called"] / sums["n"], sums["judged"], sums["against"]))
+    for percent in GROWTHS:
+        here = Counter()
+        for part in range(PARTS):
+            results = pairs_of(work["plain"], work[part, percent], PAIRS // PARTS, draw)
+            target = [next((f["self"] for f in r["functions"] if f["name"] == NAMES[part]), None) for r in results]
+            named = sum(bool(v and v["proven"] and v["cost"] > 1) for v in target)
+            others = [set(called(r, "self")) - {NAMES[part]} for r in results]
+            here.update(n=len(results), named=named, others=sum(bool(o) for o in others),
+                        against=sum(contradicts(r) for r in results), **Counter(r["verdict"] for r in results))
+            share = statistics.mean(v["before"] for v in target if v)
+            print("    +%d %% of %-18s (%.0f %%): named in %d of %d%s" % (percent, NAMES[part], 100 * share, named, len(results),
+                  "; others: %s" % dict(Counter(n for o in others for n in o)) if any(others) else ""))
+        print("  +%d %%: named as grown in %d of %d, another one in %d; %d contradict the CPU time; verdicts: %s"
+              % (percent, here["named"], here["n"], here["others"], here["against"],
+                 ", ".join("%s %d" % (v, here[v]) for v in ("improved", "regressed", "unchanged", "inconclusive"))), flush=True)
+
+
 def record_all():
     real_pool()
     share_pool()
@@ -285,9 +391,9 @@ def record_all():
 
 def main():
     steps = {"aa": same_with_same, "ab": one_made_slower, "real": real_with_itself, "apart": real_apart,
-             "share": share_made_slower}
+             "share": share_made_slower, "pairs": one_a_side}
     for name in sys.argv[1:] or steps:
-        {**steps, "record": record_all}[name]()
+        {**steps, "record": record_all, "record-pairs": lambda: (pair_pool(), changed_pool())}[name]()
 
 
 main()
