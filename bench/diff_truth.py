@@ -336,8 +336,8 @@ def changed_pool():
 
 def contradicts(result):
     """A verdict that says the opposite of the CPU time."""
-    cpu = result.get("cpu_s") or result.get("whole") or {}
-    if result["verdict"] not in ("improved", "regressed") or not cpu.get("cost"):
+    cpu = result["cpu_seconds"]
+    if result["verdict"] not in ("improved", "regressed") or not cpu["cost"]:
         return False
     return (cpu["cost"] > 1) != (result["verdict"] == "regressed")
 
