@@ -37,6 +37,7 @@ enum err_hint {
     HINT_INUSE,         /* memory in use by call stack is a value of reports */
     HINT_RECORD_LOCKS,  /* ... with its locks */
     HINT_SCOPES,        /* scopes can be chosen */
+    HINT_EXPLAIN,       /* what a suite would run can be listed */
     ERR_HINTS
 };
 

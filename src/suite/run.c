@@ -52,8 +52,9 @@ static int no_workload(const struct conf *c, const char *name, struct err *err)
     for (size_t i = 0; i < c->names[CONF_WORKLOADS].at.n; i++)
         list[i] = c->names[CONF_WORKLOADS].at.at[i];
     const char *near = opt_nearest(name, list);
-    return err_set(err, EXIT_ERROR, "no workload '%s'%s%s%s", name, near ? "; did you mean '" : "",
-                   near ? near : "", near ? "'?" : "; 'kelvin run --explain' lists them");
+    if (near)
+        return err_set(err, EXIT_ERROR, "no workload '%s'; did you mean '%s'?", name, near);
+    return err_set_hint(err, EXIT_ERROR, HINT_EXPLAIN, "no workload '%s'", name);
 }
 
 static int check_names(const struct conf *c, const struct run_names *names, struct err *err)
