@@ -35,24 +35,30 @@ static const struct opt *find_letter(const struct opt *table, char letter)
     return NULL;
 }
 
-/* Levenshtein distance, words cut at 31 letters. */
+/*
+ * Edits that make A of B: a letter left out, added or replaced, or two neighbours swapped, which is
+ * the most common slip of the fingers. Words are cut at 31 letters.
+ */
 static int opt_distance(const char *a, const char *b)
 {
-    int row[32];
+    int rows[3][32]; /* of the letter of A before the last, of the last, and of this one */
     int n = (int)strnlen(a, 31), m = (int)strnlen(b, 31);
-    for (int j = 0; j <= m; j++)
-        row[j] = j;
-    for (int i = 1; i <= n; i++) {
-        int diagonal = row[0];
+    for (int i = 0; i <= n; i++) {
+        int *row = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
         row[0] = i;
         for (int j = 1; j <= m; j++) {
-            int best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            int best = row[j - 1] + 1;
+            if (i > 0 && last[j] + 1 < best)
+                best = last[j] + 1;
+            if (i > 0 && last[j - 1] + (a[i - 1] != b[j - 1]) < best)
+                best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            row[j] = best;
         }
     }
-    return row[m];
+    return rows[n % 3][m];
 }
 
 const char *opt_nearest(const char *word, const char *const *list)
@@ -74,10 +80,14 @@ static int unknown(const struct opt *table, const char *word, struct err *err)
     const char *names[64] = {0};
     for (int i = 0; table[i].name && i < 63; i++)
         names[i] = table[i].name;
-    const char *near = opt_nearest(word + strspn(word, "-"), names);
+    int length = (int)strcspn(word, "="); /* the value is not part of the name */
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", length, word);
+    const char *near = opt_nearest(name + strspn(name, "-"), names);
     if (near)
-        return err_set(err, EXIT_ERROR, "no option '%s'; did you mean '--%s'?", word, near);
-    return err_set(err, EXIT_ERROR, "no option '%s'; see --help", word);
+        return err_set(err, EXIT_ERROR, "no option '%.*s'; did you mean '--%s'?", length, word,
+                       near);
+    return err_set(err, EXIT_ERROR, "no option '%.*s'; see --help", length, word);
 }
 
 bool opt_is_known(const struct opt *table, const char *word)

@@ -67,6 +67,17 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w).returncode)' "$KELVIN" $how x.fo
     complains "did you mean 'report'?"
 }
 
+@test "two letters that changed places are one slip, also in a short option, and with its value behind =" {
+    printf 'main;a 3\n' >small.folded
+    kelvin report small.folded --tpo 3
+    exits 1
+    complains "no option '--tpo'; did you mean '--top'?"
+    kelvin report small.folded --tpo=3
+    complains "no option '--tpo'; did you mean '--top'?"
+    kelvin report small.folded --xyz
+    complains "no option '--xyz'; see --help"
+}
+
 @test "bench points to --shell where a line needs a shell" {
     kelvin bench 'cd /tmp'
     exits 1
