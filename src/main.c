@@ -37,6 +37,7 @@ static const struct {
     {"trace", "'kelvin record' samples; it does not trace system calls"},
     {"stackcollapse", "'kelvin fold' prints folded stacks"},
     {"flamegraph", "'kelvin flame' draws one"},
+    {"completion", "'kelvin help --as bash' prints it for bash; or zsh, fish"},
     {"compare", "'kelvin diff' compares profiles, 'kelvin bench' whole runs"},
 };
 

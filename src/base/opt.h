@@ -32,12 +32,13 @@ struct opt {
     char letter; /* 0 = none */
     const char *name;
     enum opt_kind kind;
-    size_t offset;       /* of the field in the command's options struct */
-    const char *arg;     /* what the value is called in help; NULL for flags */
-    const char *help;    /* a sentence without a full stop, defaults included */
-    const char *choices; /* "hot mem io": for OPT_CHOICE */
-    const char *alias;   /* another long name, not shown in help */
-    double min, max;     /* both 0 = any */
+    size_t offset;    /* of the field in the command's options struct */
+    const char *arg;  /* what the value is called in help; NULL for flags */
+    const char *help; /* a sentence without a full stop, defaults included */
+    const char
+        *choices;      /* "hot mem io": all there are for OPT_CHOICE, else what completion offers */
+    const char *alias; /* another long name, not shown in help */
+    double min, max;   /* both 0 = any */
 };
 
 #define OPT_END \

@@ -1,5 +1,51 @@
 #include "cmd/completion.h"
+#include "base/buf.h"
 #include "base/text.h"
+#include "source/import.h"
+#include "view/export/export.h"
+
+/* --- what they have in common --- */
+
+/* The values that are offered for O, with spaces between; "" for none. Free it. */
+static char *completion_values(const struct opt *o)
+{
+    if (o->choices)
+        return mem_strdup(o->choices);
+    struct buf words = {0};
+    if (strcmp(o->name, "to") == 0)
+        for (int i = 0; export_formats[i]; i++)
+            buf_printf(&words, "%s%s", i ? " " : "", export_formats[i]->name);
+    else if (strcmp(o->name, "from") == 0)
+        for (int i = 0; import_sources[i]; i++)
+            buf_printf(&words, "%s%s", i ? " " : "", import_sources[i]->name);
+    char *text = mem_strdup(buf_cstr(&words));
+    buf_done(&words);
+    return text;
+}
+
+/* The value of O is a file or a folder. */
+static bool takes_file(const struct opt *o)
+{
+    static const char *const files[] = {"FILE",   "FOLDER", "DIR",   "PROFILE",
+                                        "BEFORE", "AFTER",  "RULES", "RECORDING"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (strncmp(o->arg, files[i], strlen(files[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The operands are a command of the user's own, to be completed as one. */
+static bool takes_command(const struct command *c)
+{
+    return strstr(c->operands, "COMMAND [ARGUMENT") != NULL;
+}
+
+static void print_topics(FILE *out)
+{
+    for (int i = 0; commands[i]; i++)
+        fprintf(out, "%s ", commands[i]->name);
+    fputs("formats suite", out);
+}
 
 /* --- bash --- */
 
@@ -13,9 +59,35 @@ static void bash_command(FILE *out, const struct command *c)
 
 static void bash_choices(FILE *out, const struct command *c)
 {
-    for (const struct opt *o = c->opts; o->name; o++)
-        if (o->choices)
-            fprintf(out, "    %s:--%s) words=\"%s\" ;;\n", c->name, o->name, o->choices);
+    for (const struct opt *o = c->opts; o->name; o++) {
+        autofree char *values = completion_values(o);
+        if (*values && o->letter)
+            fprintf(out, "    %s:--%s | %s:-%c) chosen=\"%s\" ;;\n", c->name, o->name, c->name,
+                    o->letter, values);
+        else if (*values)
+            fprintf(out, "    %s:--%s) chosen=\"%s\" ;;\n", c->name, o->name, values);
+    }
+    if (c == &command_help) {
+        fprintf(out, "    %s:%s) chosen=\"", c->name, c->name);
+        print_topics(out);
+        fprintf(out, "\" ;;\n");
+    }
+}
+
+/* What follows a "--" is a command, which has a completion of its own where bash-completion is. */
+static void bash_user_command(FILE *out)
+{
+    fprintf(out, "  for ((i = 2; i < COMP_CWORD; i++)); do\n"
+                 "    [ \"${COMP_WORDS[i]}\" = -- ] || continue\n"
+                 "    if declare -F _command_offset >/dev/null; then\n"
+                 "      _command_offset $((i + 1))\n"
+                 "    elif [ $((i + 1)) -eq \"$COMP_CWORD\" ]; then\n"
+                 "      mapfile -t COMPREPLY < <(compgen -c -- \"$cur\"; compgen -f -- \"$cur\")\n"
+                 "    else\n"
+                 "      mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+                 "    fi\n"
+                 "    return\n"
+                 "  done\n");
 }
 
 void completion_bash(FILE *out)
@@ -23,25 +95,30 @@ void completion_bash(FILE *out)
     fprintf(out,
             "# bash completion for kelvin %s\n"
             "_kelvin() {\n"
-            "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" words=\"\" chosen=\"\"\n"
+            "  local cur=\"${COMP_WORDS[COMP_CWORD]}\" prev=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+            "  local words=\"\" chosen=\"\" i\n"
             "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
             "    words=\"",
             KELVIN_VERSION);
     for (int i = 0; commands[i]; i++)
         fprintf(out, "%s%s", i ? " " : "", commands[i]->name);
     fprintf(out, "\"\n    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
-                 "    return\n  fi\n"
-                 "  case \"${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD-1]}\" in\n");
+                 "    return\n  fi\n");
+    bash_user_command(out);
+    /* readline cuts "--by=line" into three words */
+    fprintf(out, "  if [ \"$cur\" = = ]; then\n    cur=\"\"\n"
+                 "  elif [ \"$prev\" = = ]; then\n    prev=\"${COMP_WORDS[COMP_CWORD-2]}\"\n  fi\n"
+                 "  case \"${COMP_WORDS[1]}:$prev\" in\n");
     for (int i = 0; commands[i]; i++)
         bash_choices(out, commands[i]);
-    fprintf(out, "    *) ;;\n  esac\n  chosen=\"$words\"\n  case \"${COMP_WORDS[1]}\" in\n");
+    fprintf(out, "    *) ;;\n  esac\n  case \"${COMP_WORDS[1]}\" in\n");
     for (int i = 0; commands[i]; i++)
         bash_command(out, commands[i]);
     fprintf(out, "  esac\n"
-                 "  if [ -n \"$chosen\" ]; then\n"
-                 "    mapfile -t COMPREPLY < <(compgen -W \"$chosen\" -- \"$cur\")\n"
-                 "  elif [[ \"$cur\" == -* ]]; then\n"
+                 "  if [[ \"$cur\" == -* ]]; then\n"
                  "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+                 "  elif [ -n \"$chosen\" ]; then\n"
+                 "    mapfile -t COMPREPLY < <(compgen -W \"$chosen\" -- \"$cur\")\n"
                  "  else\n"
                  "    mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
                  "  fi\n"
@@ -64,29 +141,6 @@ static void quote(FILE *out, const char *text, const char *as, const char *speci
     }
 }
 
-/* The value of O is a file or a folder. */
-static bool takes_file(const struct opt *o)
-{
-    static const char *const files[] = {"FILE", "FOLDER", "PROFILE", "BEFORE", "AFTER", "RULES"};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (strncmp(o->arg, files[i], strlen(files[i])) == 0)
-            return true;
-    return false;
-}
-
-/* The operands are a command of the user's own, to be completed as one. */
-static bool takes_command(const struct command *c)
-{
-    return strstr(c->operands, "COMMAND [ARGUMENT") != NULL;
-}
-
-static void print_topics(FILE *out)
-{
-    for (int i = 0; commands[i]; i++)
-        fprintf(out, "%s ", commands[i]->name);
-    fputs("formats suite", out);
-}
-
 /* --- zsh --- */
 
 static void zsh_text(FILE *out, const char *text)
@@ -102,15 +156,16 @@ static void zsh_option(FILE *out, const struct opt *o)
         fprintf(out, "      '*'{-%c,--%s}'[", o->letter, o->name);
     else if (o->letter)
         fprintf(out, "      '(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter, o->name);
-    else
-        fprintf(out, "      '%s--%s[", many, o->name);
+    else /* "=-": a value that may be left out is in the same word */
+        fprintf(out, "      '%s--%s%s[", many, o->name, o->kind == OPT_OPTIONAL ? "=-" : "");
     zsh_text(out, o->help);
     putc(']', out);
+    autofree char *values = completion_values(o);
     if (o->arg) {
-        putc(':', out);
+        fputs(o->kind == OPT_OPTIONAL ? "::" : ":", out);
         zsh_text(out, o->arg);
-        if (o->choices)
-            fprintf(out, ":(%s)", o->choices);
+        if (*values)
+            fprintf(out, ":(%s)", values);
         else
             fputs(takes_file(o) ? ":_files" : ": ", out);
     }
@@ -128,7 +183,7 @@ static void zsh_command(FILE *out, const struct command *c)
         print_topics(out);
         fputs(")' ;;\n", out);
     } else if (takes_command(c))
-        fputs("      '*:::command:_normal' ;;\n", out);
+        fputs("      '(-)1:command:_command_names -e' '*::argument:_normal' ;;\n", out);
     else
         fputs("      '*:file:_files' ;;\n", out);
 }
@@ -136,7 +191,7 @@ static void zsh_command(FILE *out, const struct command *c)
 void completion_zsh(FILE *out)
 {
     fprintf(out, "#compdef kelvin\n# zsh completion for kelvin %s\n_kelvin() {\n", KELVIN_VERSION);
-    fputs("  local -a commands=(\n", out);
+    fputs("  local -a subcommands=(\n", out);
     for (int i = 0; commands[i]; i++) {
         fprintf(out, "    '%s:", commands[i]->name);
         quote(out, commands[i]->summary, "'\\''", ":\\");
@@ -144,7 +199,7 @@ void completion_zsh(FILE *out)
     }
     fputs("  )\n"
           "  if (( CURRENT == 2 )); then\n"
-          "    _describe command commands\n"
+          "    _describe command subcommands\n"
           "    return\n"
           "  fi\n"
           "  shift words\n"
@@ -176,9 +231,10 @@ static void fish_option(FILE *out, const struct command *c, const struct opt *o)
     if (o->letter)
         fprintf(out, " -s %c", o->letter);
     fprintf(out, " -l %s", o->name);
-    if (o->choices)
-        fprintf(out, " -x -a '%s'", o->choices);
-    else if (o->arg)
+    autofree char *values = completion_values(o);
+    if (*values)
+        fprintf(out, " -x -a '%s'", values);
+    else if (o->arg && o->kind != OPT_OPTIONAL)
         fputs(takes_file(o) ? " -r -F" : " -x", out);
     fputs(" -d '", out);
     fish_text(out, o->help);
@@ -194,6 +250,9 @@ static void fish_command(FILE *out, const struct command *c)
         fish_option(out, c, o);
     fprintf(out, "complete -c kelvin -n '__kelvin_command %s' -s h -l help -d 'show help'\n",
             c->name);
+    if (takes_command(c))
+        fprintf(out, "complete -c kelvin -n '__kelvin_command %s' -a '(__kelvin_user_command)'\n",
+                c->name);
     if (c == &command_help) {
         fprintf(out, "complete -c kelvin -n '__kelvin_command %s' -f -a '", c->name);
         print_topics(out);
@@ -210,6 +269,12 @@ void completion_fish(FILE *out)
           "function __kelvin_command\n"
           "  set -l words (commandline -opc)\n"
           "  test (count $words) -gt 1; and test \"$words[2]\" = $argv[1]\n"
+          "end\n"
+          "function __kelvin_user_command # what follows a --\n"
+          "  set -l words (commandline -opc)\n"
+          "  set -l at (contains -i -- -- $words); or return\n"
+          "  set -e words[1..$at]\n"
+          "  complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))\n"
           "end\n",
           out);
     for (int i = 0; commands[i]; i++)

@@ -61,7 +61,8 @@ static const struct opt flame_table[] = {
      "comm pid tid none"},
     {0, "by", OPT_TEXT, AT(by), "LABEL",
      "group stacks by a label instead: process, thread, state, reason, command, user, cgroup, "
-     "container..."},
+     "container...",
+     "process thread state reason command user cgroup container"},
     {0, "id", OPT_TEXT, AT(id), "NAME",
      "id of the drawing in an HTML page (default: from a hash of its content)"},
     {0, "no-script", OPT_FLAG, AT(no_script), NULL, "a still picture, without zoom and search"},

@@ -20,7 +20,8 @@ static const struct opt fold_table[] = {
      "add process and thread id to the name"},
     {0, "by", OPT_TEXT, offsetof(struct fold_opts, by), "LABEL",
      "begin each stack with a label instead: process, thread, state, reason, command, user, "
-     "cgroup, container..."},
+     "cgroup, container...",
+     "process thread state reason command user cgroup container"},
     {0, "kernel", OPT_FLAG, offsetof(struct fold_opts, kernel), NULL,
      "mark kernel functions with _[k]"},
     {0, "jit", OPT_FLAG, offsetof(struct fold_opts, jit), NULL,

@@ -104,6 +104,9 @@ static void print_option(FILE *out, const struct opt *o)
     wrap(out, text, HELP_COLUMN, HELP_COLUMN);
 }
 
+/* Every command has it, in no table. */
+static const struct opt help_option = {'h', "help", .help = "show this text"};
+
 /* Each line of TEXT, indented. */
 static void print_indented(FILE *out, const char *text)
 {
@@ -123,7 +126,7 @@ void manual_command(FILE *out, const struct command *c)
     fprintf(out, "\nOptions:\n");
     for (const struct opt *o = c->opts; o->name; o++)
         print_option(out, o);
-    fprintf(out, "%-*s%s\n", HELP_COLUMN, "  -h, --help", "show this text");
+    print_option(out, &help_option);
     fprintf(out, "\nExamples:\n");
     print_indented(out, c->examples);
 }
@@ -214,6 +217,16 @@ static void man_exit_codes(FILE *out)
     }
 }
 
+static void man_option(FILE *out, const struct opt *o)
+{
+    autobuf struct buf head = {0};
+    option_head(&head, o);
+    fprintf(out, ".TP\n.B ");
+    roff(out, buf_cstr(&head));
+    autofree char *text = option_help(o);
+    roff(out, text);
+}
+
 void manual_man_command(FILE *out, const struct command *c)
 {
     autofree char *name = mem_printf("kelvin-%s", c->name);
@@ -222,14 +235,9 @@ void manual_man_command(FILE *out, const struct command *c)
     fprintf(out, ".SH DESCRIPTION\n");
     roff(out, c->about);
     fprintf(out, ".SH OPTIONS\n");
-    for (const struct opt *o = c->opts; o->name; o++) {
-        autobuf struct buf head = {0};
-        option_head(&head, o);
-        fprintf(out, ".TP\n.B ");
-        roff(out, buf_cstr(&head));
-        autofree char *text = option_help(o);
-        roff(out, text);
-    }
+    for (const struct opt *o = c->opts; o->name; o++)
+        man_option(out, o);
+    man_option(out, &help_option);
     fprintf(out, ".SH EXAMPLES\n.nf\n");
     roff(out, c->examples);
     fprintf(out, ".fi\n");

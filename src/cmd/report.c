@@ -29,7 +29,9 @@ static const struct opt report_table[] = {
     {0, "top", OPT_INT, AT(top), "N", "rows of each table (default: 15)", .min = 1, .max = 10000},
     {0, "by", OPT_TEXT, AT(by), "WHAT",
      "one table instead: by function, module, file, line, thread, process, scope, pid, tid, state, "
-     "reason, or the name of a label: command, user, cgroup, container"},
+     "reason, or the name of a label: command, user, cgroup, container",
+     "function module file line thread process scope pid tid state reason command user cgroup "
+     "container"},
     {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
      "only this function: who calls it and what it calls"},
     {0, "waits", OPT_FLAG, AT(waits), NULL,

@@ -511,6 +511,16 @@ small() {
     [ -z "$(find "$BATS_TEST_TMPDIR/root" -type f)" ]
 }
 
+@test "man pages and --help have the same options" {
+    local command
+    for command in $(commands); do
+        diff <("$KELVIN" "$command" --help | sed -n '/^Options:/,/^Examples:/p' | grep -oE '^  (-[a-zA-Z], )?--[a-z-]+' | tr -d ' ') \
+            <("$KELVIN" help --as man "$command" | grep -A1 '^\.TP' | sed -n 's/\\-/-/g; s/^\.B //p' |
+                grep -oE '^(-[a-zA-Z], )?--[a-z-]+' | tr -d ' ') || fail "$command"
+    done
+    "$KELVIN" help --as man fold | grep -qF 'h, \-\-help'
+}
+
 @test "install without rights tells what to do, and begins nothing" {
     [ "$(id -u)" = 0 ] || skip "needs root to become somebody else"
     [ -z "${KELVIN_SANITIZED:-}" ] || skip "the same script"
@@ -550,6 +560,22 @@ small() {
     COMP_WORDS=(kelvin help --as m) COMP_CWORD=3
     _kelvin
     [ "${COMPREPLY[*]}" = man ]
+    COMP_WORDS=(kelvin help --as = m) COMP_CWORD=4 # as readline cuts --as=m
+    _kelvin
+    [ "${COMPREPLY[*]}" = man ]
+    COMP_WORDS=(kelvin convert -t pp) COMP_CWORD=3
+    _kelvin
+    [ "${COMPREPLY[*]}" = pprof ]
+    COMP_WORDS=(kelvin help form) COMP_CWORD=2
+    _kelvin
+    [ "${COMPREPLY[*]}" = formats ]
+    COMP_WORDS=(kelvin record -- setpri) COMP_CWORD=3
+    _kelvin
+    [ "${COMPREPLY[0]}" = setpriv ]
+    COMP_WORDS=(kelvin report --value "") COMP_CWORD=3
+    touch here.txt
+    _kelvin
+    [ "${COMPREPLY[*]}" = here.txt ]
 }
 
 # What zsh would offer at the end of LINE, a word a line: compadd is the one way to offer something.
@@ -584,6 +610,12 @@ END
     touch here.txt
     zsh_offers "kelvin fold -o he" >got
     grep -q here.txt got || fail "$(cat got)"
+    zsh_offers "kelvin fold --symbols he" >got
+    grep -q here.txt got || fail "$(cat got)"
+    zsh_offers "kelvin convert --to pp" >got
+    grep -qx pprof got || fail "$(cat got)"
+    zsh_offers "kelvin record --heap setpri" >got # --heap does not swallow the command
+    grep -qx setpriv got || fail "$(cat got)"
 }
 
 @test "completion for fish offers commands, options, choices and files" {
@@ -598,6 +630,10 @@ END
     [ "$(offers 'kelvin help --as ')" = "bash fish man text zsh" ]
     [ "$(offers 'kelvin fold --output he')" = here.txt ]
     [ "$(offers 'kelvin fold he')" = here.txt ]
+    [ "$(offers 'kelvin fold --symbols he')" = here.txt ]
+    [ "$(offers 'kelvin convert --to pp')" = pprof ]
+    [ "$(offers 'kelvin record --heap he')" = here.txt ]
+    [ "$(offers 'kelvin record -o x -- setpri')" = setpriv ]
 }
 
 # --- packages ---
