@@ -22,18 +22,19 @@ void stackwalk_images_close(struct stackwalk_images_writer *w)
     vec_done(&w->files);
 }
 
-/* Where the rows of TABLE are in the images; 0 when there is no room for them. */
-static uint64_t place_rows(struct stackwalk_images_writer *w, const struct unwind_table *table)
+/* Where the rows of CODE's table are in the images; 0 when there is no room for them. */
+static uint64_t place_rows(struct stackwalk_images_writer *w, const struct unwind_code *code)
 {
+    const struct unwind_table *table = code->table;
     for (size_t i = 0; i < w->files.n; i++)
-        if (w->files.at[i].table == table)
+        if (w->files.at[i].file_id == code->file_id)
             return w->files.at[i].at;
     uint64_t bytes = table->n_rows * sizeof *table->rows, at = w->rows_end;
     if (table->n_rows > UINT32_MAX || bytes > IMAGES_BYTES - at)
         return 0;
     memcpy((char *)w->memory.at + at, table->rows, bytes);
     w->rows_end = (at + bytes + 7) & ~UINT64_C(7);
-    *vec_push(&w->files) = (struct stackwalk_rows){table, at};
+    *vec_push(&w->files) = (struct stackwalk_rows){code->file_id, at};
     return at;
 }
 
@@ -56,7 +57,7 @@ void stackwalk_images_answer(struct stackwalk_images_writer *w, struct processes
     struct unwind_code code;
     for (size_t i = 0; processes_code(ps, pid, i, &code); i++) {
         struct stackwalk_module m = {.pid = pid, .start = code.start, .end = code.end};
-        uint64_t at = code.table && code.table->n_rows ? place_rows(w, code.table) : 0;
+        uint64_t at = code.table && code.table->n_rows ? place_rows(w, &code) : 0;
         m.has_file = code.table != NULL;
         if (at) {
             m.rows = at;

@@ -9,7 +9,7 @@
 
 /* Where the rows of a file are. */
 struct stackwalk_rows {
-    const struct unwind_table *table;
+    uint64_t file_id; /* unwind_code's */
     uint64_t at;
 };
 

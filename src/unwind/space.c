@@ -1,95 +1,24 @@
 #include "unwind/space.h"
-#include "base/intern.h"
 #include "unwind/epilogue.h"
+#include "unwind/files_inner.h"
 #include "unwind/space_inner.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/auxv.h>
-#include <sys/stat.h>
-
-enum { CODEFILES_MAX = 128 }; /* each is an open file */
-
-/* One file that was looked at, whether or not it had a table. */
-struct file {
-    struct unwind_table *table; /* NULL: not ELF, or damaged */
-    struct codefile *code;      /* NULL: none, or too many */
-    dev_t dev;
-    ino_t ino;
-    off_t size_bytes;
-    struct timespec changed;
-};
-
-struct unwind_files {
-    VEC(struct file) all;
-    struct idmap by_inode;
-    struct intern paths;
-    struct unwind_table *vdso;
-    bool vdso_tried;
-    uint32_t generation;
-    struct rule_slot slots[RULE_SLOTS];
-};
 
 struct mapped {
     struct unwind_map map;
     char *open_path; /* until the file was opened */
     bool opened;
-    const struct unwind_table *table; /* NULL: none */
-    struct codefile *code;            /* NULL: none */
+    struct unwind_file *file;         /* held; NULL: none */
+    const struct unwind_table *table; /* the file's or the vdso's; NULL: none */
+    struct codefile *code;            /* the file's; NULL: none */
     uint64_t bias;                    /* address in memory - address in the file */
 };
 
-struct unwind_files *unwind_files_new(void)
-{
-    struct unwind_files *f = mem_new(struct unwind_files);
-    intern_init(&f->paths);
-    return f;
-}
-
-void unwind_files_free(struct unwind_files *f)
-{
-    if (!f)
-        return;
-    for (size_t i = 0; i < f->all.n; i++) {
-        codefile_free(f->all.at[i].code);
-        unwind_table_free(f->all.at[i].table);
-    }
-    unwind_table_free(f->vdso);
-    vec_done(&f->all);
-    idmap_done(&f->by_inode);
-    intern_done(&f->paths);
-    free(f);
-}
-
 /* --- files --- */
-
-static bool same_file(const struct file *f, const struct stat *st)
-{
-    return f->ino == st->st_ino && f->dev == st->st_dev && f->size_bytes == st->st_size &&
-           f->changed.tv_sec == st->st_mtim.tv_sec && f->changed.tv_nsec == st->st_mtim.tv_nsec;
-}
-
-/* NULL where it cannot be read. Good until the next is loaded. */
-static const struct file *space_load(struct unwind_files *f, int fd, const char *path)
-{
-    struct stat st;
-    struct err err;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return NULL;
-    uint32_t hash = hash_pair((uint32_t)st.st_ino, (uint32_t)st.st_dev);
-    for_each_match (&f->by_inode, hash, id)
-        if (same_file(&f->all.at[id], &st))
-            return &f->all.at[id];
-    struct file new = {NULL, NULL, st.st_dev, st.st_ino, st.st_size, st.st_mtim};
-    unwind_table_load_fd(fd, path, &new.table, &err);
-    if (new.table && f->all.n < CODEFILES_MAX)
-        new.code = codefile_new(fd, new.table);
-    idmap_add(&f->by_inode, hash, (uint32_t)f->all.n);
-    *vec_push(&f->all) = new;
-    return &f->all.at[f->all.n - 1];
-}
 
 static int open_one(const char *path)
 {
@@ -123,24 +52,13 @@ int unwind_open_mapped(const char *path, int pid, uint64_t start, uint64_t end)
     return fd >= 0 ? fd : open_own_program(path, pid);
 }
 
-static const struct file *load_map(struct unwind_files *f, const struct mapped *m)
+static struct unwind_file *load_map(struct unwind_files *f, const struct mapped *m)
 {
     const struct unwind_map *at = &m->map;
     autoclose int fd = open_one(m->open_path);
     if (fd < 0)
         fd = unwind_open_mapped(at->path, at->pid, at->start, at->end);
-    return fd < 0 ? NULL : space_load(f, fd, at->path);
-}
-
-/* Every process has the same vdso; ours is at hand. Its section headers come last. */
-static const struct unwind_table *load_vdso(struct unwind_files *f)
-{
-    const Elf64_Ehdr *h = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
-    struct err err;
-    if (!f->vdso_tried && h)
-        unwind_table_parse(h, h->e_shoff + (size_t)h->e_shnum * h->e_shentsize, &f->vdso, &err);
-    f->vdso_tried = true;
-    return f->vdso;
+    return fd < 0 ? NULL : unwind_file_hold(f, fd, at->path);
 }
 
 /* How many bytes of segment S are in the mapping's part of the file. */
@@ -178,11 +96,11 @@ static void open_map(struct unwind_space *s, struct mapped *m)
         return;
     m->opened = true;
     if (strcmp(m->map.path, "[vdso]") == 0) {
-        m->table = load_vdso(s->files);
+        m->table = unwind_files_vdso(s->files);
     } else {
-        const struct file *f = load_map(s->files, m);
-        m->table = f ? f->table : NULL;
-        m->code = f ? f->code : NULL;
+        m->file = load_map(s->files, m);
+        m->table = m->file ? m->file->table : NULL;
+        m->code = m->file ? m->file->code : NULL;
     }
     free(m->open_path);
     m->open_path = NULL;
@@ -190,6 +108,21 @@ static void open_map(struct unwind_space *s, struct mapped *m)
         m->table = NULL;
     if (m->table && arch_find(m->table->machine))
         s->arch = arch_find(m->table->machine);
+}
+
+/* What two mappings need of their own after one became two. */
+static void mapped_copied(struct mapped *m)
+{
+    m->open_path = m->open_path ? mem_strdup(m->open_path) : NULL;
+    if (m->file)
+        m->file->n_holders++;
+}
+
+static void mapped_drop(struct unwind_space *s, struct mapped *m)
+{
+    free(m->open_path);
+    if (m->file)
+        unwind_file_release(s->files, m->file);
 }
 
 /* --- spaces --- */
@@ -224,8 +157,7 @@ struct unwind_space *unwind_space_copy(const struct unwind_space *from)
     s->maps = mem_calloc(s->n_maps + 1, sizeof *s->maps);
     for (size_t i = 0; i < s->n_maps; i++) {
         s->maps[i] = from->maps[i];
-        if (s->maps[i].open_path)
-            s->maps[i].open_path = mem_strdup(s->maps[i].open_path);
+        mapped_copied(&s->maps[i]);
     }
     return s;
 }
@@ -233,7 +165,7 @@ struct unwind_space *unwind_space_copy(const struct unwind_space *from)
 void unwind_space_clear(struct unwind_space *s)
 {
     for (size_t i = 0; i < s->n_maps; i++)
-        free(s->maps[i].open_path);
+        mapped_drop(s, &s->maps[i]);
     s->n_maps = 0;
     space_changed(s);
 }
@@ -285,13 +217,13 @@ static size_t unmap(struct unwind_space *s, uint64_t start, uint64_t end)
         if (s->maps[i].map.end > end) { /* a hole in its middle: it becomes two */
             struct mapped *rest = space_insert(s, i + 1);
             *rest = s->maps[i];
-            rest->open_path = rest->open_path ? mem_strdup(rest->open_path) : NULL;
+            mapped_copied(rest);
         }
         s->maps[i++].map.end = start;
     }
     size_t gone = i;
     while (gone < s->n_maps && s->maps[gone].map.end <= end)
-        free(s->maps[gone++].open_path);
+        mapped_drop(s, &s->maps[gone++]);
     if (gone > i)
         memmove(s->maps + i, s->maps + gone, (s->n_maps - gone) * sizeof *s->maps);
     s->n_maps -= gone - i;
@@ -418,6 +350,8 @@ bool unwind_space_code(struct unwind_space *s, size_t i, struct unwind_code *ret
         return false;
     struct mapped *m = &s->maps[i];
     open_map(s, m);
-    *ret = (struct unwind_code){m->map.start, m->map.end, m->bias, m->table};
+    uint64_t file_id = m->file ? m->file->id : UNWIND_VDSO_ID;
+    *ret =
+        (struct unwind_code){m->map.start, m->map.end, m->bias, m->table, m->table ? file_id : 0};
     return true;
 }

@@ -1,12 +1,13 @@
 /*
  * space.h - a process's mapped code, and the unwind table of each mapped file.
  *
- * Tables are loaded on first use and shared between processes that map the same file.
+ * Tables are loaded on first use and shared between processes that map the same file. Where none
+ * does any more a table is kept for a while, as the next process may: files_inner.h.
  */
 #pragma once
 #include "unwind/table.h"
 
-struct unwind_files; /* every table loaded so far, by device, inode and time of change */
+struct unwind_files; /* tables of files, by device, inode and time of change */
 struct unwind_space;
 
 struct unwind_files *unwind_files_new(void);
@@ -55,7 +56,8 @@ bool unwind_space_is_trampoline(struct unwind_space *s, uint64_t pc);
 struct unwind_code {
     uint64_t start, end;
     uint64_t bias;                    /* address in memory - address in the file */
-    const struct unwind_table *table; /* NULL: no file, or not ELF */
+    const struct unwind_table *table; /* NULL: no file, or not ELF. Good until the space changes */
+    uint64_t file_id; /* no other file ever has it, even where its table lies; 0 = no table */
 };
 
 /* The I-th mapping, by address; false when there are fewer. */
