@@ -207,6 +207,16 @@ static void few_samples_do_not_count_blocks(void **state)
     comes_out(NULL, p, "allocations <= 200000", CHECK_HOLDS, "");
     comes_out(NULL, p, "allocations <= 100", CHECK_FAILS, "");
     profile_free(p);
+
+    p = heap_new(
+        BY_BYTES); /* 122 samples of small blocks stand for 8192 each: 830,000 to 1,190,000 or so */
+    meta_set_u64(&p->meta, META_HEAP_SAMPLE_BYTES, 512 << 10);
+    add_blocks(p, &(struct blocks){"render", 122, 999424, 61 << 20, 0, 0, 0});
+    comes_out(NULL, p, "allocations >= 900000", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocations >= 800000", CHECK_HOLDS, "");
+    comes_out(NULL, p, "allocations <= 1100000", CHECK_INCONCLUSIVE, "");
+    comes_out(NULL, p, "allocations <= 1300000", CHECK_HOLDS, "");
+    profile_free(p);
 }
 
 /* 100 blocks were sampled: 81.4 to 121.6 by exact limits. */
@@ -284,6 +294,12 @@ static void changes_of_sampled_heaps_have_intervals(void **state)
     comes_out(old, now, "diff allocated >= -18%", CHECK_INCONCLUSIVE, "");
     comes_out(old, now, "diff allocated <= -20%", CHECK_FAILS, "");
     comes_out(old, now, "diff allocated idle <= 0%", CHECK_INCONCLUSIVE, "no sampled block");
+    profile_free(old);
+
+    old = heap_new(BY_EXACT_COUNT); /* one side that is known does not make the other so */
+    add_blocks(old, &(struct blocks){"render", 0, 400, 40000, 0, 0, 0});
+    comes_out(old, now, "diff allocated <= +5%", CHECK_INCONCLUSIVE, "");
+    comes_out(now, old, "diff allocated <= +5%", CHECK_INCONCLUSIVE, "");
     profile_free(old);
     profile_free(now);
 }

@@ -54,14 +54,14 @@ static void part_took(struct profile *p, const struct part_row *r)
 static struct profile *two_processes(void)
 {
     struct profile *p = new_parts(false);
+    part_took(p, &(struct part_row){"job", 2, 120, .peak = 750}); /* when all held most */
     part_took(p, &(struct part_row){"server", 1, 0, .allocated = 100});
     part_took(p, &(struct part_row){"job", 2, 100, .allocated = 900, .freed = 200});
     part_took(p, &(struct part_row){"job", 2, 250, .leaked = 600}); /* its end, written first */
     part_took(p, &(struct part_row){"job", 2, 200, .freed = 100});
     part_took(p, &(struct part_row){"server", 1, 300, .allocated = 400});
     part_took(p, &(struct part_row){"server", 1, 400, .freed = 300, .leaked = 200});
-    part_took(p, &(struct part_row){"server", 1, 120, .peak = 100}); /* when all held most */
-    part_took(p, &(struct part_row){"job", 2, 120, .peak = 750});
+    part_took(p, &(struct part_row){"server", 1, 120, .peak = 100});
     return p;
 }
 
@@ -108,6 +108,8 @@ static void a_process_has_its_own_sums_and_peak(void **state)
         if (ms == 400 && i + 1 < s.live->points.n)
             assert_int_equal(at->value, 500);
     }
+    const struct counter_point *last = &s.live->points.at[s.live->points.n - 1];
+    assert_true(last->time_ns == s.end_ns);
     heapstory_done(&s);
 
     struct selection_opts nobody = {.processes = ONLY("nobody")};

@@ -106,7 +106,66 @@ static void a_process_lets_go_at_its_end(void **state)
     profile_free(p);
 }
 
+/* Other tools write who holds memory, and not when it was taken and given back. */
+static void growth_needs_times_and_frees(void **state)
+{
+    (void)state;
+    static const struct {
+        bool timed;
+        const char *second;
+    } cases[] = {{false, "freed"}, {true, "peak"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct heapstory s;
+        struct err err;
+        struct profile *p = profile_new();
+        int stream = profile_add_stream(p, "heap", event_obtained(text_of("heap")));
+        profile_add_value(p, stream, "allocated", "bytes");
+        profile_add_value(p, stream, cases[i].second, "bytes");
+        for (uint64_t k = 1; k < 4; k++) {
+            struct row row = {.stack = stack_of(p, "load"),
+                              .has_time = cases[i].timed,
+                              .time_ns = cases[i].timed ? k * 1000000000 : 0,
+                              .values = (int64_t[]){100, 50}};
+            assert_int_equal(profile_add_row(p, stream, &row, &err), 0);
+        }
+        assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+        assert_int_equal(heapstory_between(&s, "0..1", &err), -1);
+        assert_int_equal(err.code, EXIT_INPUT);
+        assert_non_null(strstr(err.text, "does not say when blocks were freed"));
+        heapstory_done(&s);
+        profile_free(p);
+    }
+}
+
 /* --- how far estimates can be off --- */
+
+/* 10 samples of 64 bytes stand for 10,000 blocks or so: a place is as uncertain as the whole that
+ * it is. */
+static void a_place_is_no_surer_than_its_samples(void **state)
+{
+    (void)state;
+    struct heapstory s;
+    struct err err;
+    struct profile *p = profile_new();
+    int stream = profile_add_stream(p, "heap", event_obtained(text_of("heap")));
+    profile_add_value(p, stream, "allocations", "count");
+    profile_add_value(p, stream, "allocated", "bytes");
+    profile_add_value(p, stream, "samples", "count");
+    struct row row = {.stack = stack_of(p, "load"),
+                      .has_time = true,
+                      .time_ns = 1000000000,
+                      .values = (int64_t[]){10000, 640000, 10}};
+    assert_int_equal(profile_add_row(p, stream, &row, &err), 0);
+    meta_set_u64(&p->meta, META_HEAP_SAMPLE_BYTES, 64000);
+    assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+    assert_int_equal(s.places.n, 1);
+    struct interval all = heapstory_count_interval(&s, NULL, STORY_COUNT_ALLOCATIONS);
+    struct interval place = heapstory_count_interval(&s, &s.places.at[0], STORY_COUNT_ALLOCATIONS);
+    assert_true(place.low > 0 && place.low < 6000 && place.high > 15000);
+    assert_true(fabs(place.low - all.low) < 1);
+    heapstory_done(&s);
+    profile_free(p);
+}
 
 static void no_sample_is_not_nothing(void **state)
 {
@@ -164,11 +223,15 @@ static void many_samples_of_like_blocks_count_them(void **state)
 static void a_program_that_was_not_seen_makes_the_story_blind(void **state)
 {
     static const struct {
-        const char *programs, *own;
+        const char *programs, *own, *unseen;
         int64_t allocations;
         bool blind;
+        const char *says;
     } cases[] = {
-        {"1", NULL, 0, false}, {"0", NULL, 0, true}, {"1", "app", 0, true}, {"2", "app", 5, false}};
+        {"1", NULL, NULL, 0, false, NULL},          {"0", NULL, NULL, 0, true, NULL},
+        {"1", "app", NULL, 0, true, NULL},          {"2", "app", NULL, 5, false, NULL},
+        {"1", NULL, "busybox", 0, true, "busybox"}, {"2", NULL, "busybox", 5, false, "busybox"},
+        {"0", NULL, "busybox", 0, true, NULL}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct heapstory s;
@@ -178,8 +241,15 @@ static void a_program_that_was_not_seen_makes_the_story_blind(void **state)
         meta_set_str(&p->meta, META_HEAP_PROGRAMS, cases[i].programs);
         if (cases[i].own)
             meta_set_str(&p->meta, META_HEAP_OWN_MALLOC, cases[i].own);
+        if (cases[i].unseen)
+            meta_set_str(&p->meta, META_HEAP_UNSEEN, cases[i].unseen);
+        meta_set_str(&p->meta, META_HEAP_RUNNING, "3");
         assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
         assert_int_equal(s.blind, cases[i].blind);
+        assert_int_equal(s.running, 3);
+        assert_int_equal(!s.unseen, !cases[i].says);
+        if (cases[i].says)
+            assert_string_equal(s.unseen, cases[i].says);
         heapstory_done(&s);
         profile_free(p);
     }
@@ -272,7 +342,9 @@ int main(void)
         cmocka_unit_test(a_heap_without_its_end_has_no_peak_of_0),
         cmocka_unit_test(growth_is_between_two_times),
         cmocka_unit_test(a_process_lets_go_at_its_end),
+        cmocka_unit_test(growth_needs_times_and_frees),
         cmocka_unit_test(no_sample_is_not_nothing),
+        cmocka_unit_test(a_place_is_no_surer_than_its_samples),
         cmocka_unit_test(few_samples_of_small_blocks_do_not_count_blocks),
         cmocka_unit_test(many_samples_of_like_blocks_count_them),
         cmocka_unit_test(a_program_that_was_not_seen_makes_the_story_blind),
