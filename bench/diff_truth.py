@@ -15,7 +15,7 @@ recordings made in turn: POOL a program (40), and SHARE_POOL (12) a side and sha
 
 One run per side of one build with the same arguments proves nothing by rule, so "pairs" compares copies in two folders, which
 kelvin cannot know to be the same: PAIR_POOL (20) runs of each, in turn, and PAIRS (200) comparisons a program. Then the eight functions
-of diff_work made 10, 25, 50 and 100 % slower, PAIR_CHANGED (4) runs of each against the runs of the same program unchanged.
+of diff_work made 25, 50, 100, 200 and 400 % slower, PAIR_CHANGED (4) runs of each against the runs of the same program unchanged.
 """
 import json
 import math
@@ -287,7 +287,7 @@ def share_made_slower():
 # --- one run per side ---
 
 PAIR_POOL, PAIR_CHANGED = int(os.environ.get("PAIR_POOL", "20")), int(os.environ.get("PAIR_CHANGED", "4"))
-GROWTHS = (10, 25, 50, 100)
+GROWTHS = (25, 50, 100, 200, 400)
 GARBAGE = ("let kept = []; for (let i = 0; i < 600000; i++) { kept[i % 20000] = {i, text: 'n' + i, list: [i, i + 1]}; }"
            " console.log(kept.length)")
 

@@ -85,7 +85,7 @@ static void add_test(const struct diff_builder *b, tests *list, const struct tes
     bool self = t->c == FUN_SELF || t->c == NODE_SELF;
     bool matters = mean >= b->o->min_share && (self || mean < NEARLY_ALL);
     bool scatters = !b->d->by_runs || !all_alike(b, t->c, t->index);
-    if (b->d->has_samples && matters && scatters && !b->uneven[t->name])
+    if (b->d->has_samples && matters && scatters && !b->uneven[t->name] && !b->aside[t->name])
         *vec_push(list) = *t;
 }
 
@@ -373,6 +373,7 @@ static void compare_functions(struct diff_builder *b, const struct worths *w)
     for (uint32_t i = 0; i < b->lay.names.strings.n; i++) {
         struct diff_entry e = {.name = i,
                                .unnamed = b->uneven[i],
+                               .interrupt = b->aside[i],
                                .self = value_of(b, FUN_SELF, i),
                                .total = value_of(b, FUN_TOTAL, i)};
         if (e.total.before > 0 || e.total.after > 0)
@@ -514,6 +515,7 @@ static void diff_builder_done(struct diff_builder *b)
     free(b->uneven);
     free(b->kernel);
     free(b->fixed);
+    free(b->aside);
 }
 
 struct diff *diff_build(const struct diff_opts *o)
@@ -524,6 +526,7 @@ struct diff *diff_build(const struct diff_opts *o)
     diff_init(&b);
     diff_find_uneven(&b);
     diff_find_kernel(&b);
+    diff_find_interrupts(&b);
     diff_find_scale(&b);
     struct worths w = find_worths(&b);
     compare_functions(&b, &w);

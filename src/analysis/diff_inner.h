@@ -14,6 +14,7 @@ struct diff_builder {
     bool *uneven;                     /* by name: of a module that has names on one side only */
     bool *kernel;                     /* by name: of the kernel */
     bool *fixed;                      /* by name: of a file that all runs have in the same build */
+    bool *aside;                      /* by name: a tenth and more of it is in interrupts */
 };
 
 /* Columns of a run: of nodes or of functions. */
@@ -33,6 +34,12 @@ void diff_find_uneven(struct diff_builder *b);
 
 /* Fill kernel. */
 void diff_find_kernel(struct diff_builder *b);
+
+/*
+ * Fill aside, and D's interrupts: devices, timers and the scheduler's tick interrupt whatever runs,
+ * and other programs' network and disk are served there. Needs kernel.
+ */
+void diff_find_interrupts(struct diff_builder *b);
 
 /* Fill fixed. */
 void diff_find_fixed(struct diff_builder *b);

@@ -14,13 +14,6 @@ const char *const diff_verdict_names[] = {"improved", "regressed", "unchanged", 
 /* Shares closer than this are as good as equal. */
 #define SAME_SHARE 0.01
 
-/*
- * Of one run per side, all that is proven must add up to this part of the whole before: interrupts
- * alone make a few percent in one run and nothing in the next.
- */
-#define LEAST_OF_PAIR 0.05
-#define LEAST_OF_BUSY 0.2 /* on a busy machine: garbage that two threads mark, or one */
-
 static void __attribute__((format(printf, 3, 4)))
 judge(struct diff *d, enum diff_verdict v, const char *fmt, ...)
 {
@@ -210,7 +203,7 @@ static void judge_moved(struct diff *d, const struct moved *m)
 {
     autobuf struct buf what = {0};
     bool known = d->scale != DIFF_BY_TYPICAL;
-    double least = d->by_runs ? d->band : d->busy ? LEAST_OF_BUSY : LEAST_OF_PAIR;
+    double least = d->by_runs ? d->band : diff_pair_part(d);
     add_whole_first(&what, d);
     add_moved(&what, d, m);
     const char *why = buf_cstr(&what);
@@ -246,11 +239,13 @@ static bool shares_are_same(const struct diff *d)
     return d->n_tested > 0;
 }
 
-/* Whether the whole of a pair changed by more than one function of it may by chance. */
+/* A whole that changed by this factor asks for a word on why that is no verdict. */
+#define MUCH_OF_PAIR 1.2
+
 static bool all_moved(const struct diff *d)
 {
     double cost = d->whole.cost;
-    return d->has_cpu && (cost > DIFF_PAIR_ONE || cost < 1 / DIFF_PAIR_ONE);
+    return d->has_cpu && (cost > MUCH_OF_PAIR || cost < 1 / MUCH_OF_PAIR);
 }
 
 static void judge_unproven(struct diff *d)
@@ -273,8 +268,8 @@ static void judge_unproven(struct diff *d)
                     "does not show by how much its runs differ");
     else if (!d->by_runs && all_moved(d))
         buf_printf(&b,
-                   "no %s is proven to have changed more than the rest, and a busier machine can "
-                   "slow the whole program by as much",
+                   "no %s is proven to have changed more than the rest, and the CPU time of one "
+                   "program can differ by a factor of 2 between two runs",
                    d->each);
     else if (!d->by_runs)
         buf_printf(&b,

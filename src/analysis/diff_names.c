@@ -1,4 +1,7 @@
-/* diff_names.c - modules that have names on one side only: their functions do not compare. */
+/*
+ * diff_names.c - functions that do not compare: of modules that have names on one side only, of the
+ * kernel where there is one run per side, and of interrupts.
+ */
 #include "analysis/diff_inner.h"
 #include "model/modules.h"
 
@@ -127,4 +130,61 @@ void diff_find_kernel(struct diff_builder *b)
             if (profile_frame(p, p->stacks.nodes.at[k].frame)->kind == FRAME_KERNEL)
                 b->kernel[b->lay.name.at[run->node_of_stack[k]]] = true;
     }
+}
+
+/* --- interrupts --- */
+
+static bool name_has(struct text name, const char *part)
+{
+    return memmem(name.at, name.n, part, strlen(part)) != NULL;
+}
+
+/* Where the kernel begins to serve an interrupt. mutex_lock_interruptible() and sleeping in
+ * hrtimer_nanosleep() are the program's own. */
+static bool is_interrupt(struct text name)
+{
+    static const char *const parts[] = {
+        "softirq", "sysvec_", "irq_exit", "irq_enter",      "irqentry_exit",     "do_IRQ",
+        "el0_irq", "el1_irq", "_64_irq",  "gic_handle_irq", "call_on_irq_stack", NULL};
+    if (name_has(name, "_interrupt") && !name_has(name, "_interruptible"))
+        return true;
+    for (const char *const *p = parts; *p; p++)
+        if (name_has(name, *p))
+            return true;
+    return false;
+}
+
+/* What part of a kernel function's time makes it one of interrupts. Either side counts as much, so
+ * which functions these are does not depend on which side is which. */
+#define ASIDE_PART 0.1
+
+static double node_total(const struct diff_builder *b, size_t node)
+{
+    return (diff_mean_of(b, NODE_TOTAL, node, false) + diff_mean_of(b, NODE_TOTAL, node, true)) / 2;
+}
+
+static void add_interrupt(struct diff_builder *b, size_t node)
+{
+    for (int side = 0; side < 2; side++)
+        b->d->interrupts[side] += diff_mean_of(b, NODE_TOTAL, node, side);
+}
+
+void diff_find_interrupts(struct diff_builder *b)
+{
+    size_t n_names = b->lay.names.strings.n, n = b->lay.parent.n;
+    autofree bool *inside = mem_calloc(n + 1, sizeof *inside);
+    autofree double *in = mem_calloc(n_names + 1, sizeof *in);
+    autofree double *all = mem_calloc(n_names + 1, sizeof *all);
+    b->aside = mem_calloc(n_names + 1, sizeof *b->aside);
+    for (size_t i = 1; i < n; i++) {
+        uint32_t name = b->lay.name.at[i];
+        bool outer = inside[b->lay.parent.at[i]];
+        inside[i] = outer || (b->kernel[name] && is_interrupt(intern_get(&b->lay.names, name)));
+        all[name] += node_total(b, i);
+        in[name] += inside[i] ? node_total(b, i) : 0;
+        if (inside[i] && !outer)
+            add_interrupt(b, i);
+    }
+    for (size_t i = 0; i < n_names; i++)
+        b->aside[i] = b->kernel[i] && in[i] > 0 && in[i] >= ASIDE_PART * all[i];
 }

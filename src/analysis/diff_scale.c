@@ -32,25 +32,13 @@ static bool find_whole(struct diff_builder *b)
 #define TYPICAL_SHARE 0.005
 #define MAJORITY 0.5
 
-/* Interrupts come from other programs and devices, and follow the wall clock. */
-static bool is_interrupt(struct text name)
-{
-    static const char *const parts[] = {"softirq", "sysvec_", "irq_exit",   "irq_enter",
-                                        "hrtimer", "do_IRQ",  "_interrupt", NULL};
-    for (const char *const *p = parts; *p; p++)
-        if (memmem(name.at, name.n, *p, strlen(*p)))
-            return true;
-    return false;
-}
-
 /* Which functions have a say must not depend on which side is which. */
 static bool has_say(const struct diff_builder *b, uint32_t name)
 {
     double before = diff_mean_of(b, FUN_SELF, name, false);
     double after = diff_mean_of(b, FUN_SELF, name, true), mean = (before + after) / 2;
-    if (mean < TYPICAL_SHARE || before > MAJORITY || after > MAJORITY ||
-        is_interrupt(intern_get(&b->lay.names, name)) || (b->uneven && b->uneven[name]) ||
-        (!b->d->by_runs && b->kernel[name]))
+    if (mean < TYPICAL_SHARE || before > MAJORITY || after > MAJORITY || b->aside[name] ||
+        (b->uneven && b->uneven[name]) || (!b->d->by_runs && b->kernel[name]))
         return false;
     for (size_t i = 0; i < b->o->n_runs; i++)
         if (diff_share_of(b, i, FUN_SELF, name) <= 0)
@@ -144,6 +132,9 @@ static void scale_by_whole(struct diff_builder *b, const names_list *say)
         b->rest = typical_of_pair(b, say);
         b->rest.log -= b->change.log;
         b->d->has_rest = true;
+        double error = STATS_Z95 * sqrt(b->rest.variance);
+        b->d->rest =
+            (struct interval){calc_exp(b->rest.log - error), calc_exp(b->rest.log + error)};
     }
 }
 
@@ -155,6 +146,8 @@ void diff_find_scale(struct diff_builder *b)
         scale_by_whole(b, &say);
     else
         scale_by_typical(b, &say);
+    if (!b->d->has_rest)
+        b->d->rest = (struct interval){NAN, NAN};
     b->d->has_cpu = b->d->scale == DIFF_BY_CPU;
     b->d->typical = calc_exp(b->change.log);
     vec_done(&say);
@@ -162,11 +155,11 @@ void diff_find_scale(struct diff_builder *b)
 
 /*
  * One run per side does not show how much runs differ. On shared machines functions that wait for
- * memory cost a tenth to a fifth more in one run than in the next, and a neighbour on the same core
- * slows all code by a third. So a cost has to change by more than DIFF_PAIR_ONE, at the near end of
- * its interval, by itself and next to the rest of the program; where there is no rest to speak of,
- * by DIFF_PAIR_ALONE. No machine is more than twice as slow in one run, so what is beyond that
- * changed even where all the rest did too: ten times the input.
+ * memory cost a tenth to a third more in one run than in the next, and a neighbour on the same core
+ * or a slower clock makes all code up to twice as slow. So a cost has to change by more than
+ * DIFF_PAIR_ONE, at the near end of its interval, by itself and next to the rest of the program,
+ * which any change of the machine's speed slows too. What is beyond DIFF_PAIR_ALL changed even
+ * where all the rest did: ten times the input.
  */
 
 static bool is_far(double low, double high, double factor)
@@ -179,8 +172,7 @@ bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v)
     double factor = diff_pair_factor(b->d);
     if (!b->d->has_rest)
         return is_far(v->cost_low, v->cost_high, factor);
-    double error = STATS_Z95 * sqrt(b->rest.variance), rest = b->rest.log;
-    double low = v->cost_low / calc_exp(rest + error), high = v->cost_high / calc_exp(rest - error);
+    double low = v->cost_low / b->d->rest.high, high = v->cost_high / b->d->rest.low;
     return is_far(v->cost_low, v->cost_high, DIFF_PAIR_ALL) ||
            (v->cost_low > factor && low > factor) ||
            (v->cost_high < 1 / factor && high < 1 / factor);

@@ -114,7 +114,8 @@ static bool belongs(const struct diff *d, const struct list *l, const struct dif
     const struct diff_value *v = value_of(l, e);
     double moved = amount_moved(v), whole = isnan(v->before_cost) ? 1 : d->whole.before;
     bool grew = v->proven ? v->cost > 1 : moved > 0;
-    if (grew != l->grew || e->renamed || e->unnamed || (fabs(moved) < 0.0005 * whole && !v->proven))
+    if (grew != l->grew || e->renamed || e->unnamed || e->interrupt ||
+        (fabs(moved) < 0.0005 * whole && !v->proven))
         return false;
     if (d->has_samples && isnan(v->p))
         return false;
@@ -314,9 +315,10 @@ static void add_band(struct document *doc, const struct diff *d)
             doc,
             "Proven (*): the interval lies beyond a factor of %g%s. Two runs of the same program "
             "hardly ever differ by as much. One run per side proves nothing about functions of the "
-            "kernel, which depend on the state of the machine.",
+            "kernel, which depend on the state of the machine. Four runs per side prove smaller "
+            "changes.",
             diff_pair_factor(d),
-            d->has_rest ? ", by itself and next to the rest of the program, or beyond 2 by itself"
+            d->has_rest ? ", by itself and next to the rest of the program, or beyond 3 by itself"
                         : "");
     else
         document_text(
@@ -341,6 +343,25 @@ static void add_unnamed(struct document *doc, const struct diff *d)
         document_text(doc, "%.*s: its functions are not compared. Give the program of that side.",
                       TEXT_ARG(line));
     }
+}
+
+/* Shares below this are not worth a line. */
+#define FEW_INTERRUPTS 0.0005
+
+static void add_interrupts(struct document *doc, const struct diff *d)
+{
+    autobuf struct buf b = {0};
+    const double *at = d->interrupts;
+    if (fmax(at[0], at[1]) < FEW_INTERRUPTS || d->by == OVERLAY_PLACE)
+        return;
+    if (d->scale == DIFF_BY_TYPICAL)
+        buf_printf(&b, "%.2f%% of the %s before, %.2f%% after", at[0] * 100, d->noun, at[1] * 100);
+    else
+        diff_add_costs(&b, d, at[0] * d->whole.before, at[1] * d->whole.after);
+    document_text(doc,
+                  "Interrupts (devices, timers, the scheduler's tick): %s. They also serve other "
+                  "processes, so their functions are neither tested nor listed.",
+                  buf_cstr(&b));
 }
 
 static void add_others(struct document *doc, const struct diff *d)
@@ -478,6 +499,7 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
                   d->n_tested, d->each, d->min_share * 100,
                   d->by_runs ? "the square root of the share, self and total separately" : "share");
     add_band(doc, d);
+    add_interrupts(doc, d);
     add_detectable(doc, d);
 }
 

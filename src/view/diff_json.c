@@ -50,6 +50,10 @@ static void json_entries(struct json *j, const struct diff *d, bool paths)
             json_key(j, "not_compared");
             json_bool(j, true);
         }
+        if (e->interrupt) {
+            json_key(j, "interrupt");
+            json_bool(j, true);
+        }
         if (e->renamed) {
             json_key(j, "possibly_renamed");
             json_text(j, intern_get(&d->names, e->renamed - 1));
@@ -127,7 +131,10 @@ void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
     json_put_number(&j, "min_share", d->min_share);
     json_put_number(&j, "band", d->band);
     json_put_number(&j, "pair_factor", d->by_runs ? NAN : diff_pair_factor(d));
-    json_put_number(&j, "pair_factor_alone", d->by_runs || !d->has_rest ? NAN : DIFF_PAIR_ALL);
+    json_put_number(&j, "pair_factor_all", d->by_runs ? NAN : DIFF_PAIR_ALL);
+    json_put_number(&j, "pair_part", d->by_runs ? NAN : diff_pair_part(d));
+    json_put_number(&j, "rest_low", d->by_runs ? NAN : d->rest.low);
+    json_put_number(&j, "rest_high", d->by_runs ? NAN : d->rest.high);
     json_key(&j, "scale");
     json_str(&j, d->scale == DIFF_BY_CPU      ? "seconds"
                  : d->scale == DIFF_BY_AMOUNT ? "total"
@@ -135,6 +142,8 @@ void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
     json_put_number(&j, "typical", d->typical);
     json_put_number(&j, "common_before", d->common[0]);
     json_put_number(&j, "common_after", d->common[1]);
+    json_put_number(&j, "interrupts_before", d->interrupts[0]);
+    json_put_number(&j, "interrupts_after", d->interrupts[1]);
     json_key(&j, "unnamed");
     json_text(&j, buf_text(&d->unnamed));
     if (d->has_cpu)

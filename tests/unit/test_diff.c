@@ -45,13 +45,13 @@ static const struct diff_entry *find(const struct diff *d, const char *name)
 static void a_large_change_is_proven_and_recursion_counts_once(void **state)
 {
     (void)state;
-    struct profile *a = profile_of(400, 600), *b = profile_of(600, 400);
+    struct profile *a = profile_of(300, 700), *b = profile_of(700, 300);
     const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
     struct diff *d = diff_build(
         &(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2, .min_share = 0.005});
     const struct diff_entry *f = find(d, "f"), *g = find(d, "g");
-    assert_float_equal(g->total.before, 0.6, 1e-9);
-    assert_float_equal(f->self.after, 0.6, 1e-9);
+    assert_float_equal(g->total.before, 0.7, 1e-9);
+    assert_float_equal(f->self.after, 0.7, 1e-9);
     assert_true(f->self.proven && g->self.proven);
     assert_false(find(d, "main")->total.proven);
     assert_int_equal(d->verdict, DIFF_INCONCLUSIVE); /* of two, either may have moved */
@@ -100,7 +100,7 @@ static void one_run_each_of_the_same_program_proves_nothing(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        struct profile *a = profile_of(400, 600), *b = profile_of(600, 400);
+        struct profile *a = profile_of(300, 700), *b = profile_of(700, 300);
         bool shell = others[i].command[0] == 's';
         set_program(a, shell ? others[i].command : "./app 1", "/bin/app", "a1");
         set_program(b, others[i].command, others[i].path, others[i].build);
@@ -169,12 +169,12 @@ static void one_pair_with_ten_times_the_work_is_a_change(void **state)
     profile_free(b);
 }
 
-/* A busy machine: threads that wait by spinning cost half as much again in one run. */
+/* A busy machine: threads that wait by spinning cost twice as much in one run. */
 static void one_pair_on_a_busy_machine_needs_more(void **state)
 {
     (void)state;
     for (int busy = 0; busy < 2; busy++) {
-        struct profile *a = with_copying(2000, FRAME_USER), *b = with_copying(2900, FRAME_USER);
+        struct profile *a = with_copying(2000, FRAME_USER), *b = with_copying(4200, FRAME_USER);
         meta_set_str(&a->meta, META_CPUS, "2 online, 2 usable");
         meta_set_str(&a->meta, META_LOAD, busy ? "7.25 3.40 1.51" : "0.25 0.40 0.51");
         const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
@@ -589,17 +589,19 @@ static void one_pair_on_a_slower_machine_is_inconclusive(void **state)
 /* The largest change of all is one that got faster: no reason for "regressed". */
 static void a_regression_names_what_grew(void **state)
 {
-    static const char *const names[] = {"main;lookup", "main;f", "main;g", "main;h", "main;rest"};
-    static const int64_t n[2][5] = {{5000, 2000, 2000, 2000, 5000}, {500, 6000, 5500, 5500, 5000}};
+    static const char *const names[] = {"main;lookup", "main;f",    "main;g",   "main;h",
+                                        "main;rest",   "main;more", "main;most"};
+    static const int64_t n[2][7] = {{5000, 2000, 2000, 2000, 5000, 5000, 5000},
+                                    {500, 6000, 5500, 5500, 5000, 5000, 5000}};
     struct profile *p[2];
     (void)state;
     for (int i = 0; i < 2; i++) {
         p[i] = profile_new();
         support_value(p[i], "", "samples", "count");
-        for (int k = 0; k < 5; k++)
+        for (int k = 0; k < 7; k++)
             add(p[i], names[k], n[i][k]);
         profile_stream(p[i], 0)->obtained = BY_SOFTWARE_CLOCK;
-        meta_set_u64(&p[i]->meta, META_CPU_TIME_NS, i ? 22500000000 : 16000000000);
+        meta_set_u64(&p[i]->meta, META_CPU_TIME_NS, i ? 32500000000 : 26000000000);
     }
     const struct selection *runs[] = {SUPPORT_ALL(p[0], 0), SUPPORT_ALL(p[1], 0)};
     struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
