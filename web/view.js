@@ -12,6 +12,7 @@ import { ComparePane } from './view_compare.js';
 import { AboutPane, showKeys } from './view_about.js';
 
 const LARGEST = 2 ** 29; // of a file that is dropped: more cannot be unpacked in the memory of a page
+const NAMES = 50000; // that are searched at a time
 const LISTS = ['thread', 'process', 'where', 'scope', 'focus', 'ignore', 'hide', 'collapse-module', 'collapse-recursion'];
 const TEXTS = ['tab', 'event', 'value', 'time', 'other', 'subtree', 'order', 'by', 'sort', 'filter', 'fn', 'search', 'each'];
 const DEFAULTS = {tab: '', event: null, value: null, time: null, other: null, subtree: null, merge: false, order: 'heavy', inverted: false, flames: false, zoom: [], by: 'function', sort: 'self', filter: '', fn: '', search: '', each: 'function', file: 0};
@@ -65,6 +66,7 @@ class App {
         this.chosen = null;
         this.step = this.last = (history.state && history.state.step) || 0;
         this.panes = {};
+        this.matches = {};
     }
     hasCode() { return (this.codes || '')[this.state.file] === '1'; }
     has(pane) { return this.about ? this.about.panes[pane] : this.state.tab === pane; }
@@ -103,14 +105,36 @@ class App {
         const digits = Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(1e-9, b - a)))));
         return `${+Math.max(0, a).toFixed(digits)}..${+b.toFixed(digits)}`;
     }
+    // Whether a name is found by the search. The core says so, in its worker: what it does not know yet is not, until it answers.
     matcher() {
-        if (!this.state.search) return null;
-        try {
-            const re = new RegExp(this.state.search);
-            return name => re.test(name);
-        } catch {
-            return null;
-        }
+        const pattern = this.state.search;
+        if (!pattern) return null;
+        if (this.matches.pattern !== pattern) this.matches = {pattern, known: new Map(), wanted: new Set()};
+        const {known, wanted, bad} = this.matches;
+        return bad ? null : name => {
+            const is = known.get(name);
+            if (is !== undefined) return is;
+            wanted.add(name);
+            this.matching ||= this.askMatches();
+            return false;
+        };
+    }
+    async askMatches() {
+        await null; // names are wanted one by one
+        const m = this.matches, names = [...m.wanted].slice(0, NAMES);
+        const answer = names.length ? await this.ask('match', {ask: 'match', pattern: m.pattern, names}) : null;
+        if (answer && answer.error) m.bad = true;
+        names.forEach((name, i) => { m.known.set(name, !!(answer && answer.hits && answer.hits[i])); m.wanted.delete(name); });
+        this.matching = null;
+        const pane = this.panes[this.tab()];
+        if (pane && pane.found) pane.found();
+        if (this.matches.wanted.size && !this.matches.bad) await (this.matching ||= this.askMatches());
+    }
+    // The same for all of NAMES, known when it returns.
+    async matchAll(names) {
+        const match = this.matcher();
+        if (match) for (const name of names) match(name);
+        while (this.matching) await this.matching;
     }
 
     // --- changes ---
@@ -278,6 +302,7 @@ class App {
         if (!lanes) this.lanes.draw();
         performance.mark('picture');
         if (pane.finish) await pane.finish();
+        while (this.matching) await this.matching;
         performance.mark('settled');
         this.root.dataset.settled = (+this.root.dataset.settled || 0) + 1;
     }

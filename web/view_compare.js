@@ -57,6 +57,7 @@ export class ComparePane {
         this.buttons.flame.setAttribute('aria-pressed', what === 'flame');
         if (what === 'flame' && this.diff) this.draw();
     }
+    found() { if (this.flame.tree) this.flame.draw(); }
     async update() {
         const s = this.app.state;
         if (!s.other && this.app.files < 2) {

@@ -373,6 +373,7 @@ export class FlamePane {
             button('Copy SVG', 'What is seen, as text of an SVG', () => app.copy(this.flame.svg(), 'SVG'), {class: 'wide'}), button('Save SVG', 'What is seen, as a file', () => app.save('flame.svg', this.flame.svg(), 'image/svg+xml')));
         this.element = el('div.pane', null, this.tools, this.flame.box);
     }
+    found() { this.flame.draw(); }
     async update() {
         const s = this.app.state, chart = s.order === 'time';
         for (const [id] of this.orders) this.buttons[id].setAttribute('aria-pressed', s.order === id);

@@ -1,7 +1,7 @@
 // Functions, modules, threads or lines with self and total, each with its interval.
-import { el, button, whisker, count, micro, put, oneLine } from './view_text.js';
+import { el, button, whisker, count, micro, oneLine } from './view_text.js';
 
-const PAGE = 60;
+const PAGE = 60, DEFAULT_BYS = ['function', 'module', 'file', 'line', 'thread'];
 
 export class TablePane {
     constructor(app) {
@@ -32,6 +32,7 @@ export class TablePane {
     }
     async update() {
         const s = this.app.state;
+        if (![...this.by.options].some(o => o.value === s.by)) this.by.append(el('option', {value: s.by}, 'by ' + s.by)); // a label
         this.by.value = s.by;
         if (document.activeElement !== this.filter) this.filter.value = s.filter;
         const key = JSON.stringify(this.question(0));
@@ -44,8 +45,9 @@ export class TablePane {
         this.shown = 0;
         this.n = 0;
         this.texts = [];
+        this.explain(list);
         if (list.error) {
-            put(this.note, list.error);
+            this.note.textContent = '';
             this.asked = null;
             return;
         }
@@ -53,6 +55,16 @@ export class TablePane {
         this.add(list);
         this.box.scrollTop = 0;
         this.note.textContent = `${count(list.n)} ${s.by}${list.n === 1 ? '' : 's'}` + (list.counted ? ` · grey: fewer than ${list.few} samples` : ' · the input does not count samples: no intervals');
+    }
+    // Where there are no rows: why, and the way back.
+    explain(list) {
+        const s = this.app.state, plain = DEFAULT_BYS.includes(s.by);
+        if (this.message) this.message.remove();
+        this.message = null;
+        if (list.n) return;
+        const why = list.error || (s.filter ? `No ${s.by} matches the filter '${s.filter}'` : 'Nothing is selected');
+        const back = !plain && list.error ? ['Group by function', {by: 'function'}] : s.filter ? ['Clear the filter', {filter: ''}] : ['Select everything again', null];
+        this.box.append(this.message = el('p.message', {role: 'alert'}, why[0].toUpperCase() + why.slice(1) + '. ', button(back[0], back[0], () => back[1] ? this.app.change(back[1]) : this.app.reset())));
     }
     add(list) {
         const s = this.app.state;
@@ -75,6 +87,7 @@ export class TablePane {
         this.shown += list.rows.length;
         this.mark();
     }
+    found() { this.mark(); }
     async more() {
         if (this.loading || this.shown >= this.n || this.box.scrollTop + this.box.clientHeight < this.box.scrollHeight - 400) return;
         this.loading = true;

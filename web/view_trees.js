@@ -37,7 +37,7 @@ export class TreePane {
         this.fold();
         this.hottest();
         this.sought = '';
-        this.seek();
+        await this.seek();
         const shares = await this.app.ask('calltree_shares', {...question, ask: 'tree_shares'});
         if (!shares || shares.error || this.asked !== key) return;
         this.shares = shares.shares;
@@ -45,8 +45,10 @@ export class TreePane {
     }
     fold() { this.rows.replaceChildren(...this.children[0].map(i => this.row(i, 0))); }
     // What is searched for is marked, and unfolded where it has the most.
-    seek() {
+    async seek() {
         const text = this.app.state.search;
+        await this.app.matchAll(this.tree.labels.filter(l => l).map(l => l.name));
+        if (text !== this.app.state.search) return;
         this.match = this.app.matcher();
         if (text !== this.sought && this.match) this.reveal();
         this.sought = text;

@@ -52,16 +52,6 @@ int selection_none(struct selection_job *job, const char *what, const char *word
     return err_set(job->err, EXIT_ERROR, "no %s matches '%s': the profile names none", what, word);
 }
 
-int selection_pattern(struct selection_job *job, const char *pattern, regex_t *ret)
-{
-    char why[120];
-    int rc = regcomp(ret, pattern, REG_EXTENDED | REG_NOSUB);
-    if (rc == 0)
-        return 0;
-    regerror(rc, ret, why, sizeof why);
-    return err_set(job->err, EXIT_ERROR, "'%s' is not a regular expression: %s", pattern, why);
-}
-
 /* --- functions --- */
 
 /* The functions that patterns match: by index in profile.lines, and by frame id without lines. */
@@ -82,16 +72,16 @@ static void functions_done(struct functions *f)
 }
 
 /* By label: whether the pattern is a part of its text. */
-static uint8_t *match_labels(const struct labels *l, const regex_t *re)
+static uint8_t *match_labels(const struct labels *l, const struct pattern *re)
 {
     uint8_t *hit = mem_calloc(l->at.n + 1, 1);
     for (uint32_t i = 0; i < l->at.n; i++)
-        hit[i] = regexec(re, labels_text(l, i).at, 0, NULL, 0) == 0;
+        hit[i] = pattern_fits(re, labels_text(l, i).at);
     return hit;
 }
 
-static size_t mark_functions(const struct profile *p, const struct labels *l, const regex_t *re,
-                             struct functions *f)
+static size_t mark_functions(const struct profile *p, const struct labels *l,
+                             const struct pattern *re, struct functions *f)
 {
     autofree uint8_t *hit = match_labels(l, re);
     size_t n = 0;
@@ -122,11 +112,11 @@ static int no_function(struct selection_job *job, const struct labels *l, const 
 static int match_one(struct selection_job *job, const struct labels *l, const char *pattern,
                      struct functions *f)
 {
-    regex_t re;
-    if (selection_pattern(job, pattern, &re) != 0)
+    struct pattern re;
+    if (pattern_init(&re, pattern, false, job->err) != 0)
         return -1;
     size_t n = mark_functions(job->p, l, &re, f);
-    regfree(&re);
+    pattern_done(&re);
     return n || f->optional ? 0 : no_function(job, l, pattern);
 }
 

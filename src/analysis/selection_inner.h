@@ -7,8 +7,7 @@
 #pragma once
 #include "analysis/selection.h"
 #include "base/buf.h"
-
-#include <regex.h>
+#include "base/pattern.h"
 
 struct selection_job {
     const struct profile *p;
@@ -41,6 +40,3 @@ void selection_add_name(selection_names *names, const char *name);
 /* "no thread 'x'; did you mean 'y'?", or with some of the names there are. Always -1. */
 int selection_none(struct selection_job *job, const char *what, const char *word,
                    selection_names *names);
-
-/* An extended regular expression; regfree() it. */
-int selection_pattern(struct selection_job *job, const char *pattern, regex_t *ret);

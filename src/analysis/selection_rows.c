@@ -267,26 +267,26 @@ int selection_by_time(struct selection_job *job)
 struct wish {
     bool is_number;
     uint64_t number;
-    regex_t re;
+    struct pattern re;
 };
 
 static int wish_init(struct selection_job *job, const char *word, struct wish *w)
 {
     w->is_number = text_u64(text_of(word), 10, &w->number);
-    return w->is_number ? 0 : selection_pattern(job, word, &w->re);
+    return w->is_number ? 0 : pattern_init(&w->re, word, false, job->err);
 }
 
 static bool wish_fits(const struct wish *w, int32_t id, const char *name)
 {
     if (w->is_number)
         return id >= 0 && (uint64_t)id == w->number;
-    return *name && regexec(&w->re, name, 0, NULL, 0) == 0;
+    return *name && pattern_fits(&w->re, name);
 }
 
 static void wish_done(struct wish *w)
 {
     if (!w->is_number)
-        regfree(&w->re);
+        pattern_done(&w->re);
 }
 
 static void drop_threads(struct selection_job *job, const uint8_t *keep)
@@ -389,7 +389,7 @@ struct condition {
     struct text key;
     const char *value;
     bool is_pattern;
-    regex_t re;
+    struct pattern re;
 };
 
 static int condition_init(struct selection_job *job, const char *word, struct condition *c)
@@ -400,13 +400,13 @@ static int condition_init(struct selection_job *job, const char *word, struct co
                        "'%s' is not a condition: write KEY=VALUE or KEY=~PATTERN", word);
     *c = (struct condition){.key = {word, (size_t)(equals - word)}, .value = equals + 1};
     c->is_pattern = equals[1] == '~';
-    return c->is_pattern ? selection_pattern(job, ++c->value, &c->re) : 0;
+    return c->is_pattern ? pattern_init(&c->re, ++c->value, false, job->err) : 0;
 }
 
 static bool text_fits(const struct condition *c, const char *text)
 {
     if (c->is_pattern)
-        return regexec(&c->re, text, 0, NULL, 0) == 0;
+        return pattern_fits(&c->re, text);
     return strcmp(text, c->value) == 0;
 }
 
@@ -532,7 +532,7 @@ static int select_by_condition(struct selection_job *job, const char *word)
     int rc = grouping_is_known(key) && !has_key(job->p, key) ? select_by_group(job, &c, key)
                                                              : select_by_label(job, &c);
     if (c.is_pattern)
-        regfree(&c.re);
+        pattern_done(&c.re);
     return rc;
 }
 

@@ -4,15 +4,14 @@
 #include "analysis/selection_inner.h"
 
 /* By stack: whether a scope on it matches; false when none does at all. */
-static bool stacks_in_scope(const struct profile *p, const regex_t *re, uint8_t *has)
+static bool stacks_in_scope(const struct profile *p, const struct pattern *re, uint8_t *has)
 {
     bool any = false;
     for (size_t i = 1; i < p->stacks.nodes.n; i++) {
         struct stack_node n = p->stacks.nodes.at[i];
         const struct frame *f = profile_frame(p, n.frame);
         const struct line *lines = profile_lines(p, f);
-        bool is =
-            lines && regexec(re, profile_function_name(p, lines[0].function).at, 0, NULL, 0) == 0;
+        bool is = lines && pattern_fits(re, profile_function_name(p, lines[0].function).at);
         has[i] |= has[n.parent.i] || is;
         any |= is;
     }
@@ -22,12 +21,12 @@ static bool stacks_in_scope(const struct profile *p, const regex_t *re, uint8_t 
 static int match_scopes(struct selection_job *job, int scopes, uint8_t *has)
 {
     for (const char *const *at = job->opts->scopes; *at; at++) {
-        regex_t re;
+        struct pattern re;
         selection_names names = {0};
-        if (selection_pattern(job, *at, &re) != 0)
+        if (pattern_init(&re, *at, false, job->err) != 0)
             return -1;
         bool any = stacks_in_scope(job->p, &re, has);
-        regfree(&re);
+        pattern_done(&re);
         if (any)
             continue;
         const struct rows *rows = &profile_stream(job->p, scopes)->rows;
@@ -47,7 +46,7 @@ static int match_scopes(struct selection_job *job, int scopes, uint8_t *has)
 
 static bool name_fits(const void *re, const char *name)
 {
-    return regexec(re, name, 0, NULL, 0) == 0;
+    return pattern_fits(re, name);
 }
 
 /* Rows that are sums. */
@@ -57,11 +56,11 @@ static int select_by_scope_label(struct selection_job *job)
     if (!scopejoin_has_labels(job->p))
         return err_set(job->err, EXIT_INPUT, SCOPEJOIN_NO_LABELS);
     for (const char *const *at = job->opts->scopes; *at; at++) {
-        regex_t re;
-        if (selection_pattern(job, *at, &re) != 0)
+        struct pattern re;
+        if (pattern_init(&re, *at, false, job->err) != 0)
             return -1;
         autofree uint8_t *has = scopejoin_label_sets(job->p, name_fits, &re);
-        regfree(&re);
+        pattern_done(&re);
         for (size_t i = 0; i < job->p->attrs.nodes.n; i++)
             any[i] |= has[i];
     }

@@ -25,12 +25,12 @@ static struct text module_of(const struct profile *p, uint32_t mapping)
     return mapping ? profile_module_name(p, (struct mapping_id){mapping}) : text_of("[kernel]");
 }
 
-static size_t mark_modules(const struct profile *p, const regex_t *re, uint32_t *marks)
+static size_t mark_modules(const struct profile *p, const struct pattern *re, uint32_t *marks)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < p->mappings.n; i++) {
         struct text name = module_of(p, i);
-        if (!name.n || regexec(re, name.at, 0, NULL, 0) != 0)
+        if (!name.n || !pattern_fits(re, name.at))
             continue;
         uint32_t first = i;
         for (uint32_t k = 0; k < i && first == i; k++)
@@ -45,12 +45,12 @@ static size_t mark_modules(const struct profile *p, const regex_t *re, uint32_t 
 static int match_modules(struct selection_job *job, uint32_t *marks)
 {
     for (const char *const *at = job->opts->collapse_modules; *at; at++) {
-        regex_t re;
+        struct pattern re;
         selection_names names = {0};
-        if (selection_pattern(job, *at, &re) != 0)
+        if (pattern_init(&re, *at, false, job->err) != 0)
             return -1;
         size_t n = mark_modules(job->p, &re, marks);
-        regfree(&re);
+        pattern_done(&re);
         for (uint32_t i = 1; !n && i < job->p->mappings.n; i++)
             selection_add_name(&names, module_of(job->p, i).at);
         int rc = n ? 0 : selection_none(job, "module", *at, &names);
@@ -66,19 +66,19 @@ static int match_modules(struct selection_job *job, uint32_t *marks)
 static int match_recursion(struct selection_job *job, const struct labels *l, uint8_t *marks)
 {
     for (const char *const *at = job->opts->collapse_recursion; *at; at++) {
-        regex_t re;
+        struct pattern re;
         size_t n = 0;
         selection_names names = {0};
-        if (selection_pattern(job, *at, &re) != 0)
+        if (pattern_init(&re, *at, false, job->err) != 0)
             return -1;
         for (uint32_t i = 0; i < l->at.n; i++) {
-            bool is = regexec(&re, labels_text(l, i).at, 0, NULL, 0) == 0;
+            bool is = pattern_fits(&re, labels_text(l, i).at);
             marks[i] |= is;
             n += is;
             if (!is)
                 *vec_push(&names) = labels_text(l, i).at;
         }
-        regfree(&re);
+        pattern_done(&re);
         int rc = n ? 0 : selection_none(job, "function", *at, &names);
         vec_done(&names);
         if (rc != 0)

@@ -82,4 +82,4 @@ typedef int core_answer(struct core *c, const struct question *q, struct json *j
 
 core_answer core_about, core_lanes, core_tree, core_tree_shares, core_list, core_calls, core_search,
     core_report, core_heap, core_locks, core_scopes, core_waits, core_compare, core_palette,
-    core_code, core_moment;
+    core_code, core_moment, core_match;

@@ -1,10 +1,9 @@
 /* core_lists.c - functions, modules, threads and lines; callers and callees; searches. */
+#include "base/pattern.h"
 #include "base/units.h"
 #include "page/core_inner.h"
 #include "view/caption.h"
 #include "view/report_inner.h"
-
-#include <regex.h>
 
 enum { ROWS_MAX = 10000 };
 
@@ -48,16 +47,16 @@ static size_t rank_rows(const struct flat *f, const char *sort, size_t n, uint32
 static int keep_matching(const struct flat *f, const char *pattern, uint32_t *rows, size_t *n,
                          struct err *err)
 {
-    regex_t re;
+    struct pattern re;
     size_t kept = 0;
     if (!pattern || !*pattern)
         return 0;
-    if (regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB | REG_ICASE) != 0)
-        return err_set(err, EXIT_ERROR, "'%s' is not a regular expression", pattern);
+    if (pattern_init(&re, pattern, true, err) != 0)
+        return -1;
     for (size_t i = 0; i < *n; i++)
-        if (regexec(&re, flat_name(f, rows[i]).at, 0, NULL, 0) == 0)
+        if (pattern_fits(&re, flat_name(f, rows[i]).at))
             rows[kept++] = rows[i];
-    regfree(&re);
+    pattern_done(&re);
     *n = kept;
     return 0;
 }
@@ -154,19 +153,18 @@ int core_list(struct core *c, const struct question *q, struct json *j, struct e
 
 static bool *match_rows(const struct flat *f, const char *pattern, size_t *ret_n, struct err *err)
 {
-    regex_t re;
+    struct pattern re;
     bool *in = mem_calloc(f->rows.n + 1, sizeof *in);
     *ret_n = 0;
-    if (regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB) != 0) {
-        err_set(err, EXIT_ERROR, "'%s' is not a regular expression", pattern);
+    if (pattern_init(&re, pattern, false, err) != 0) {
         free(in);
         return NULL;
     }
     for (uint32_t i = 0; i < f->rows.n; i++) {
-        in[i] = regexec(&re, flat_name(f, i).at, 0, NULL, 0) == 0;
+        in[i] = pattern_fits(&re, flat_name(f, i).at);
         *ret_n += in[i];
     }
-    regfree(&re);
+    pattern_done(&re);
     return in;
 }
 
@@ -186,6 +184,25 @@ int core_search(struct core *c, const struct question *q, struct json *j, struct
     json_put_uint(j, "functions", n);
     report_put_share(j, "total", &total);
     report_put_share(j, "self", &self);
+    return 0;
+}
+
+/* Which of NAMES a search for PATTERN finds: 1 or 0 each. The page has no regular expressions of
+ * its own: theirs have other rules, and no bounds. */
+int core_match(struct core *c, const struct question *q, struct json *j, struct err *err)
+{
+    struct pattern re;
+    (void)c;
+    if (!q->pattern)
+        return err_set(err, EXIT_ERROR, "a search needs a pattern");
+    if (pattern_init(&re, q->pattern, false, err) != 0)
+        return -1;
+    json_key(j, "hits");
+    json_open(j, '[');
+    for (size_t i = 0; i < q->n_names; i++)
+        json_uint(j, pattern_fits(&re, q->names[i]));
+    json_close(j, ']');
+    pattern_done(&re);
     return 0;
 }
 

@@ -97,6 +97,25 @@ static bool read_list(struct question *q, struct jsonread *j, struct text key)
     return false;
 }
 
+static bool read_names(struct question *q, struct jsonread *j, struct text key)
+{
+    VEC(const char *) names = {0};
+    if (!text_is(key, "names"))
+        return false;
+    json_enter(j, JSON_ARRAY);
+    while (json_element(j))
+        if (names.n < QUESTION_NAMES_MAX)
+            *vec_push(&names) = arena_text(&q->arena, json_get_text(j)).at;
+        else
+            json_fail(j, "more than %d names", QUESTION_NAMES_MAX);
+    q->n_names = names.n;
+    q->names = arena_get(&q->arena, (names.n + 1) * sizeof *q->names);
+    if (names.n)
+        memcpy(q->names, names.at, names.n * sizeof *q->names);
+    vec_done(&names);
+    return true;
+}
+
 int question_read(struct question *q, struct text json, struct err *err)
 {
     struct reader in;
@@ -107,7 +126,7 @@ int question_read(struct question *q, struct text json, struct err *err)
     jsonread_init(&j, &in);
     json_enter(&j, JSON_OBJECT);
     while (json_member(&j, &key))
-        if (!read_field(q, &j, key) && !read_list(q, &j, key))
+        if (!read_field(q, &j, key) && !read_list(q, &j, key) && !read_names(q, &j, key))
             json_fail(&j, "no question has a member '%.*s'", TEXT_ARG(key));
     json_finish(&j);
     int rc = json_failed(&j, err) ? -1 : 0;

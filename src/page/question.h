@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-enum { QUESTION_FILES = 2, QUESTION_LIST_MAX = 64 };
+enum { QUESTION_FILES = 2, QUESTION_LIST_MAX = 64, QUESTION_NAMES_MAX = 100000 };
 
 enum question_list {
     QUESTION_THREADS,
@@ -37,6 +37,8 @@ struct question {
     bool merge_recursion;
     const char *other_time; /* compare with this range of the same file; NULL = the second file */
     const char *by, *sort, *group, *pattern, *function;
+    const char **names; /* of functions that PATTERN may match, N_NAMES */
+    size_t n_names;
     bool inverted, chart, force;
     bool same_arguments; /* of two files that leave them out: they are known not to differ */
     bool brief;          /* of the timeline: threads alone, no states, marks, counters and scopes */

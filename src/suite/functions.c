@@ -1,11 +1,11 @@
 #include "suite/functions.h"
 
+#include "base/pattern.h"
 #include "base/program.h"
 #include "symbol/demangle.h"
 #include "symbol/elffile.h"
 #include "symbol/elfsym.h"
 
-#include <regex.h>
 #include <stdlib.h>
 
 /* A variable of the environment has 128 KB at most. */
@@ -13,20 +13,21 @@ enum { FUNCTIONS_MAX = 8000 };
 
 typedef VEC(uint64_t) function_places;
 
-static bool function_matches(const regex_t *regex, struct text name)
+static bool function_matches(const struct pattern *wanted, struct text name)
 {
     autobuf struct buf shown = {0};
     autofree char *symbol = mem_strndup(name.at, name.n);
     bool known = demangle(symbol, &shown);
-    return regexec(regex, known ? buf_cstr(&shown) : symbol, 0, NULL, 0) == 0;
+    return pattern_fits(wanted, known ? buf_cstr(&shown) : symbol);
 }
 
-static void find_functions(const struct elfsyms *s, const regex_t *regex, function_places *to)
+static void find_functions(const struct elfsyms *s, const struct pattern *wanted,
+                           function_places *to)
 {
     struct elfsym symbol;
     for (int t = 0; t < s->n; t++)
         for (size_t i = 0; i < s->tables[t].n; i++)
-            if (elfsyms_get(s, t, i, &symbol) && function_matches(regex, elfsyms_name(s, &symbol)))
+            if (elfsyms_get(s, t, i, &symbol) && function_matches(wanted, elfsyms_name(s, &symbol)))
                 *vec_push(to) = symbol.start;
 }
 
@@ -49,7 +50,7 @@ static char *print_places(function_places *all)
     return mem_strdup(buf_cstr(&b));
 }
 
-static int list_matches(const char *path, const regex_t *regex, char **ret, struct err *err)
+static int list_matches(const char *path, const struct pattern *wanted, char **ret, struct err *err)
 {
     struct elffile file;
     struct elfsyms symbols = {0};
@@ -59,7 +60,7 @@ static int list_matches(const char *path, const regex_t *regex, char **ret, stru
         return err_set(err, EXIT_ERROR, "'%s' is not a program with names of functions", path);
     elfsyms_add(&symbols, file.elf, SHT_DYNSYM);
     elfsyms_add(&symbols, file.elf, SHT_SYMTAB);
-    find_functions(&symbols, regex, &all);
+    find_functions(&symbols, wanted, &all);
     elfsyms_done(&symbols);
     elffile_close(&file);
     int rc = 0;
@@ -77,22 +78,19 @@ static int list_matches(const char *path, const regex_t *regex, char **ret, stru
 int functions_list(const char *command, const char *regex, char **ret, struct err *err)
 {
     autofree char *path = NULL;
-    regex_t compiled;
-    char why[80];
+    struct pattern compiled;
     *ret = NULL;
     if (!*regex) {
         *ret = mem_strdup("all");
         return 0;
     }
-    int rc = regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB);
-    if (rc != 0) {
-        regerror(rc, &compiled, why, sizeof why);
-        return err_set(err, EXIT_ERROR, "'%s' is no regular expression: %s", regex, why);
-    }
+    int rc = pattern_init(&compiled, regex, false, err);
+    if (rc != 0)
+        return rc;
     if (program_find(command, &path) != PROGRAM_FOUND)
         rc = err_set(err, EXIT_ERROR, "%s: not found", command);
     else
         rc = list_matches(path, &compiled, ret, err);
-    regfree(&compiled);
+    pattern_done(&compiled);
     return rc;
 }

@@ -361,7 +361,44 @@ const cases = {
             assert.deepEqual((await page.locator('main tr.hit').evaluateAll(all => all.map(r => r.dataset.name))).sort(), ['read', 'write']);
             await page.getByLabel('Search functions').fill('');
             await page.waitForSelector('main tbody:not(:has(tr.hit))');
+            // By the rules of the terminal, which has such sets.
+            await page.getByLabel('Search functions').fill('^[[:lower:]]{5}$');
+            await page.waitForSelector('main tr.hit');
+            assert.deepEqual((await page.locator('main tr.hit').evaluateAll(all => all.map(r => r.dataset.name))).sort(), ['parse', 'write']);
         });
+        await withPage({hash: '#search=%5E%5B%5B:lower:%5D%5D%7B5%7D%24'}, async page => {
+            const box = await page.locator('main canvas').boundingBox();
+            const svg = await page.locator('main canvas').screenshot();
+            await then(page, () => page.keyboard.press('Escape'));
+            assert.ok(!svg.equals(await page.locator('main canvas').screenshot()), 'what is found stands out');
+            assert.ok(box.width > 300);
+        });
+    },
+    // A link cannot keep the page busy: the core takes such patterns in its stride, or says why not.
+    async evil() {
+        for (const [pattern, said] of [['(a+)+$', /^0\.0%.* matched · 0 functions/], ['(a|aa)+$', /0 functions/], ['(a*)(a*)\\1\\2b', /refers back to a group/], ['('.repeat(100), /more than 50 deep/], ['(a{1,200}){1,200}b', /is too large/]])
+            for (const where of pattern === '(a+)+$' ? ['flame', 'functions', 'tree'] : ['flame'])
+                await withPage({hash: `#tab=${where}&search=${encodeURIComponent(pattern)}`}, async page => {
+                    await page.waitForSelector('.tabs .note:not(:empty)');
+                    assert.match(await page.locator('.tabs .note').innerText(), said, pattern);
+                    assert.match(await selected(page), /^3 counts/);
+                });
+    },
+    // A table without rows says why, and how to get them back.
+    async nothing() {
+        for (const [hash, said, back] of [['#tab=functions&by=nosuch', /nosuch/, 'Group by function'], ['#tab=functions&filter=nosuch', /^No function matches the filter 'nosuch'\./, 'Clear the filter'],
+            ['#tab=functions&by=module&filter=(', /not a regular expression/, 'Clear the filter'], ['#tab=functions&by=nosuch&filter=nosuch', /nosuch/, 'Group by function']])
+            for (const dark of [false, true])
+                await withPage({hash, dark}, async page => {
+                    const message = page.locator('main .message');
+                    assert.match(await message.innerText(), said);
+                    assert.equal(await rows(page).count(), 0);
+                    await shot(page, hash.replace(/\W/g, '-') + (dark ? '-dark' : ''));
+                    await then(page, () => page.getByRole('button', {name: back}).click());
+                    if (hash.includes('by=nosuch&filter')) await then(page, () => page.getByRole('button', {name: 'Clear the filter'}).click());
+                    assert.ok(await rows(page).count() > 0);
+                    assert.equal(await message.count(), 0);
+                });
     },
     // A chart by time counts as the timeline does, also of a range.
     async clock() {

@@ -726,6 +726,36 @@ END
     in_page still "$ADDRESS"
 }
 
+@test "view in a browser: a table without rows says why, with the way back" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page nothing "file://$PWD/page.html"
+}
+
+@test "view in a browser: a regular expression in a link cannot keep the page busy" {
+    need_page
+    python3 -c 'print("main;" + "a" * 30000 + "! 2\nmain;b 1")' >long.folded
+    kelvin view long.folded -o page.html
+    in_page evil "file://$PWD/page.html"
+}
+
+@test "view: regular expressions that would take minutes are refused or cheap, in the terminal too" {
+    python3 -c 'print("main;" + "a" * 30000 + "! 2\nmain;b 1")' >long.folded
+    kelvin report long.folded --focus '(a*)(a*)\1\2b'
+    exits 1
+    complains "refers back to a group"
+    kelvin report long.folded --hide '(a{1,200}){1,200}b'
+    exits 1
+    complains "is too large"
+    kelvin report long.folded --thread "$(printf '%060d' 0 | tr 0 '(')"
+    exits 1
+    complains "nests parentheses"
+    run timeout "$(patience 20)" "$KELVIN" report long.folded --ignore '(a+)+$'
+    # shellcheck disable=SC2154
+    [ "$status" -ne 124 ]
+}
+
 @test "view in a browser: a link that asks for what is not there says so, and the page goes on" {
     need_page
     timed

@@ -89,6 +89,13 @@ static void what_is_not_understood_is_said(void **state)
     assert_error(c, "{\"ask\":\"tree\",\"time\":\"70..80\"}", "nothing was recorded");
     assert_error(c, "{\"ask\":\"tree\",\"focus\":[\"(\"]}", "not a regular expression");
     assert_error(c, "{\"ask\":\"search\",\"pattern\":\"(\"}", "not a regular expression");
+    assert_error(c, "{\"ask\":\"search\",\"pattern\":\"(a)\\\\1\"}", "refers back to a group");
+    assert_error(c, "{\"ask\":\"list\",\"pattern\":\"(a)\\\\1\"}", "refers back to a group");
+    assert_error(c, "{\"ask\":\"match\",\"pattern\":\"(a)\\\\1\"}", "refers back to a group");
+    assert_error(c, "{\"ask\":\"tree\",\"hide\":[\"(a)\\\\1\"]}", "refers back to a group");
+    assert_error(c, "{\"ask\":\"tree\",\"thread\":[\"(a)\\\\1\"]}", "refers back to a group");
+    assert_error(c, "{\"ask\":\"tree\",\"where\":[\"x=~(a)\\\\1\"]}", "refers back to a group");
+    assert_error(c, "{\"ask\":\"match\"}", "needs a pattern");
     assert_error(c, "{\"ask\":\"calls\",\"function\":\"nosuch\"}", "nosuch");
     assert_error(c, "{\"ask\":\"calls\"}", "what?");
     assert_error(c, "{\"ask\":\"heap\"}", "");
