@@ -217,25 +217,38 @@ static void say_small(const struct waitsum *w, const struct pool *p,
              units_scaled(n, (double)idle_of(waits), SCALED_NS));
 }
 
-/* A lone thread that ends the waits of many others gives them work: it is no pool that does it. */
+/*
+ * How long threads waited for a pool that is too small, and in RET who waited longest; 0 where it
+ * is not. A lone thread that ends the waits of many others gives them work: it is no pool that does
+ * it.
+ */
+static int64_t small_pool_ns(const struct waitsum *w, const struct pool *pool, long cpus,
+                             const struct waitsum_thread **ret)
+{
+    *ret = is_too_small(w, pool, cpus) ? who_awaits(w, pool) : NULL;
+    if (!*ret)
+        return 0;
+    int64_t ended_ns = ended_by(w, profile_str(w->selection->profile, pool->name));
+    int64_t idle_ns = idle_of(*ret);
+    bool hands_out = pool->threads == 1 && ended_ns > 3 * (idle_ns / 2);
+    return 2 * ended_ns >= idle_ns && !hands_out ? ended_ns : 0;
+}
+
 bool waitinsight_small_pool(const struct waitsum *w, struct waitinsight *ret)
 {
-    const struct profile *p = w->selection->profile;
     long cpus = usable_cpus(w);
-    bool found = false;
+    int64_t worst_ns = 0;
     pool_list list = find_pools(w);
-    for (size_t i = 0; cpus > 0 && !found && i < list.n; i++) {
-        const struct pool *pool = &list.at[i];
-        const struct waitsum_thread *waits =
-            is_too_small(w, pool, cpus) ? who_awaits(w, pool) : NULL;
-        int64_t ended_ns = waits ? ended_by(w, profile_str(p, pool->name)) : 0;
-        bool hands_out = waits && pool->threads == 1 && ended_ns > 3 * (idle_of(waits) / 2);
-        found = waits && 2 * ended_ns >= idle_of(waits) && !hands_out;
-        if (found)
-            say_small(w, pool, waits, ret);
+    for (size_t i = 0; cpus > 0 && i < list.n; i++) {
+        const struct waitsum_thread *waits;
+        int64_t ns = small_pool_ns(w, &list.at[i], cpus, &waits);
+        if (ns > worst_ns) {
+            worst_ns = ns;
+            say_small(w, &list.at[i], waits, ret);
+        }
     }
     vec_done(&list);
-    return found;
+    return worst_ns > 0;
 }
 
 /* --- idle --- */

@@ -14,6 +14,8 @@ struct stage {
     struct profile *profile;
     struct waits *waits;
     struct waitstream streams;
+    const char *name; /* of threads; NULL = "worker" */
+    int pid;          /* of theirs; 0 = 1 */
 };
 
 static inline struct stage stage_open(void)
@@ -34,9 +36,11 @@ static inline void stage_close(struct stage *s)
 
 static inline struct waits_at at(struct stage *s, int tid, uint64_t time_ns)
 {
-    struct thread_key key = {profile_add_str(s->profile, text_of("worker")), 1, tid};
-    return (struct waits_at){1, tid,         time_ns, profile_add_thread(s->profile, &key),
-                             0, WAITS_NO_CPU};
+    int pid = s->pid ? s->pid : 1;
+    const char *name = s->name ? s->name : "worker";
+    struct thread_key key = {profile_add_str(s->profile, text_of(name)), pid, tid};
+    return (struct waits_at){pid, tid,         time_ns, profile_add_thread(s->profile, &key),
+                             0,   WAITS_NO_CPU};
 }
 
 /* A stack of two functions, the second the kernel's. */

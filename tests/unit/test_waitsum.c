@@ -67,6 +67,25 @@ static char *insights_of(struct stage *s)
     return all;
 }
 
+/* What is said under the id; "" where it is not. */
+static char *evidence_of(struct stage *s, const char *id)
+{
+    struct waitsum w;
+    struct waitinsight list[WAITINSIGHTS_MAX];
+    struct err err;
+    char *found = mem_strdup("");
+    struct selection waits = selection_all(s->profile, (struct value_ref){s->streams.waits, 0});
+    struct selection states = selection_all(s->profile, (struct value_ref){s->streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    for (size_t i = 0, n = waitinsight_find(&w, list); i < n; i++)
+        if (strcmp(list[i].id, id) == 0) {
+            free(found);
+            found = mem_strdup(list[i].evidence);
+        }
+    waitsum_done(&w);
+    return found;
+}
+
 /* A frame of a module. */
 static struct frame_id frame_in(struct stage *s, const char *module, const char *name)
 {
@@ -301,18 +320,19 @@ static void a_busy_machine_is_no_reason_for_fewer_threads(void **state)
 /* THREADS workers of 1 s: of each 10 ms they run, queue and wait so many. */
 static void workers(struct stage *s, int threads, int run_ms, int queue_ms, const char *kernel)
 {
-    for (int i = 0; i < threads; i++) {
-        begins(s, 10 + i, 0, THREAD_RUNNING);
+    int first = s->pid * 100 + 10;
+    for (int i = first; i < first + threads; i++) {
+        begins(s, i, 0, THREAD_RUNNING);
         for (uint64_t t = 0; t < 1000; t += 10) {
             uint64_t ns = (t + (uint64_t)run_ms) * 1000000;
             if (queue_ms) {
-                is_preempted(s, 10 + i, ns);
+                is_preempted(s, i, ns);
                 ns += (uint64_t)queue_ms * 1000000;
-                runs(s, 10 + i, ns);
+                runs(s, i, ns);
             }
             if (run_ms + queue_ms < 10) {
-                leaves(s, 10 + i, ns, kernel);
-                runs(s, 10 + i, (t + 10) * 1000000);
+                leaves(s, i, ns, kernel);
+                runs(s, i, (t + 10) * 1000000);
             }
         }
     }
@@ -347,25 +367,42 @@ static void more_threads_than_cpus_are_a_pool_too_large(void **state)
     }
 }
 
-/* A thread 'boss' waits for all of the second and is woken by NAME at its end. */
-static void boss_waits(struct stage *s, const char *waker)
+/* A thread 'boss' waits from FROM_NS to the end of the second, when WAKER wakes it. */
+static void boss_waits_from(struct stage *s, const char *waker, uint64_t from_ns)
 {
     struct profile *p = s->profile;
-    struct thread_key key = {profile_add_str(p, text_of("boss")), 1, 5};
-    struct waits_at a = {1, 5, 0, profile_add_thread(p, &key)};
+    int pid = s->pid ? s->pid : 1, tid = s->pid * 100 + 5;
+    struct thread_key key = {profile_add_str(p, text_of("boss")), pid, tid};
+    struct waits_at a = {pid, tid, 0, profile_add_thread(p, &key)};
     waits_begin(s->waits, &a, THREAD_RUNNING);
-    a.time_ns = 1000;
+    a.time_ns = from_ns;
     struct frame_id frames[] = {
         profile_add_named_frame(p, text_of("pthread_cond_wait"), FRAME_USER),
         profile_add_named_frame(p, text_of("futex_do_wait"), FRAME_KERNEL)};
     waits_leave(s->waits, &a, stacks_intern(&p->stacks, frames, 2), UNWIND_WHOLE);
     waits_out(s->waits, &a, false);
-    struct waits_wake wake = {5, 999000000, true, {0}};
+    struct waits_wake wake = {tid, 999000000, true, {0}};
     assert_true(waits_wants_wake(s->waits, &wake));
     wake.stack = stacks_push(&p->stacks, wake.stack, waitstream_waker(p, text_of(waker)));
     waits_wake(s->waits, &wake);
     a.time_ns = 999000000;
     waits_in(s->waits, &a);
+}
+
+static void boss_waits(struct stage *s, const char *waker)
+{
+    boss_waits_from(s, waker, 1000);
+}
+
+static struct stage stage_with_wakes(void)
+{
+    struct stage s = {.profile = profile_new()};
+    struct err err;
+    s.waits = waits_new(s.profile);
+    waits_expect_wakes(s.waits);
+    assert_int_equal(waits_start(s.waits, &err), 0);
+    assert_true(waitstream_find(s.profile, &s.streams));
+    return s;
 }
 
 static void workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small(void **state)
@@ -384,17 +421,37 @@ static void workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small(voi
         {1, 1, "do_nanosleep", "worker", "pool-too-small"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct stage s = {.profile = profile_new()};
-        struct err err;
-        s.waits = waits_new(s.profile);
-        waits_expect_wakes(s.waits);
-        assert_int_equal(waits_start(s.waits, &err), 0);
-        assert_true(waitstream_find(s.profile, &s.streams));
+        struct stage s = stage_with_wakes();
         boss_waits(&s, cases[i].waker);
         workers(&s, cases[i].threads, cases[i].run_ms, 0, cases[i].kernel);
         pool_on(&s, "0.10 0 0");
         autofree char *is = insights_of(&s);
         assert_string_equal(is, cases[i].insights);
+        stage_close(&s);
+    }
+}
+
+/* A process with a pool called NAME of which it waits for so long. */
+static void too_small_pool(struct stage *s, int pid, const char *name, uint64_t wait_ms)
+{
+    s->pid = pid;
+    s->name = name;
+    boss_waits_from(s, name, (999 - wait_ms) * 1000000);
+    workers(s, 1, 1, 0, "do_nanosleep");
+}
+
+static void of_pools_that_are_too_small_the_one_most_waited_for_is_named(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"encode", "upload", "verify"};
+    for (int worst = 0; worst < 3; worst++) {
+        struct stage s = stage_with_wakes();
+        for (int i = 0; i < 3; i++)
+            too_small_pool(&s, i + 1, names[i], i == worst ? 900 : 700);
+        pool_on(&s, "0.10 0 0");
+        autofree char *text = evidence_of(&s, "pool-too-small");
+        assert_non_null(strstr(text, names[worst]));
+        assert_non_null(strstr(text, "900"));
         stage_close(&s);
     }
 }
@@ -588,6 +645,7 @@ int main(void)
         cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
         cmocka_unit_test(more_threads_than_cpus_are_a_pool_too_large),
         cmocka_unit_test(workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small),
+        cmocka_unit_test(of_pools_that_are_too_small_the_one_most_waited_for_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
