@@ -1,6 +1,7 @@
 #include "record/rings.h"
 
 #include "base/mem.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,6 +39,20 @@ int shared_fail(struct err *err)
     return err_set_errno(err, errno, "cannot make memory to share with the command");
 }
 
+/* RLIMIT_AS holds for addresses that nothing is kept at, too. */
+int shared_map_fail(uint64_t size_bytes, struct err *err)
+{
+    char size[UNITS_MAX];
+    struct rlimit most = {.rlim_cur = RLIM_INFINITY};
+    getrlimit(RLIMIT_AS, &most);
+    if (errno != ENOMEM || most.rlim_cur == RLIM_INFINITY)
+        return err_set_errno(err, errno, "cannot map memory to share with the command");
+    return err_set(err, EXIT_ERROR,
+                   "cannot map memory to share with the command: it takes %s of addresses, and the "
+                   "limit is too low; raise it with 'ulimit -v unlimited'",
+                   units_scaled(size, (double)size_bytes, SCALED_BYTES));
+}
+
 /* A file in memory that keeps its size, whoever holds it. */
 int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct err *err)
 {
@@ -49,7 +65,7 @@ int shared_open(struct shared *m, const char *name, uint64_t size_bytes, struct 
         return shared_fail(err);
     void *at = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (at == MAP_FAILED)
-        return err_set_errno(err, errno, "cannot map memory to share with the command");
+        return shared_map_fail(size_bytes, err);
     m->at = at;
     m->size_bytes = size_bytes;
     m->inode = st.st_ino;

@@ -45,6 +45,7 @@ int64_t shared_used_bytes(const struct shared *m);
 
 /* What errno says of memory that could not be had. Always returns -1. */
 int shared_fail(struct err *err);
+int shared_map_fail(uint64_t size_bytes, struct err *err);
 
 struct rings {
     struct shared memory;

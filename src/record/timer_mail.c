@@ -48,7 +48,7 @@ int mail_open(struct mail *m, const struct mail_opts *o, struct err *err)
         return -1;
     void *at = mmap(NULL, m->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
     if (at == MAP_FAILED)
-        return err_set_errno(err, errno, "cannot map memory to share with the command");
+        return shared_map_fail(m->size_bytes, err);
     m->box = at;
     m->box->magic = MAILBOX_MAGIC;
     m->box->size_bytes = m->size_bytes;

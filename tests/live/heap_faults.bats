@@ -250,3 +250,10 @@ END
     exits 125
     complains "--rotate"
 }
+
+@test "a limit on addresses is named, with the way to raise it" {
+    run --separate-stderr bash -c 'ulimit -v 3000000; exec "$@"' - "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap" plain 10
+    exits 125
+    complains "GiB of addresses" "ulimit -v unlimited"
+    [ ! -e r.kelvin ]
+}
