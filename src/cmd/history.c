@@ -122,15 +122,29 @@ static bool cmd_history_counts(const struct history_run *r)
     return strcmp(r->outcome, "failed") != 0;
 }
 
+/* AT: where it was in the run before, and mostly is in this one: comparing all names of all runs
+ * took a tenth of the time of 10,000 runs with 40 metrics. */
+static const struct history_metric *find_metric(const struct history_run *r, const char *name,
+                                                size_t *at)
+{
+    for (size_t k = 0; k < r->metrics.n; k++, ++*at) {
+        *at = *at < r->metrics.n ? *at : 0;
+        if (strcmp(r->metrics.at[*at].name, name) == 0)
+            return &r->metrics.at[*at];
+    }
+    return NULL;
+}
+
 static void add_metric(struct shown *s, const char *workload, const struct history_runs *runs,
                        const struct metric_shown *which)
 {
     struct trend t = {.unit = which->unit, .more_is_better = which->more_is_better};
+    size_t at = 0;
     for (size_t i = 0; i < runs->at.n; i++) {
         const struct history_run *r = &runs->at.at[i];
-        for (size_t k = 0; k < r->metrics.n && cmd_history_counts(r); k++)
-            if (strcmp(r->metrics.at[k].name, which->metric) == 0 && !isnan(r->metrics.at[k].value))
-                *vec_push(&t.points) = point_of(r, &r->metrics.at[k]);
+        const struct history_metric *m = find_metric(r, which->metric, &at);
+        if (m && !isnan(m->value) && cmd_history_counts(r))
+            *vec_push(&t.points) = point_of(r, m);
     }
     if (!t.points.n)
         return;

@@ -2,6 +2,7 @@
  * changepoint.c - where the level of a series changed.
  */
 #include "stats/changepoint.h"
+#include "base/calc.h"
 #include "base/vec.h"
 #include "stats/repeats.h"
 #include "stats/stats.h"
@@ -12,15 +13,6 @@ struct cut {
     size_t at;
     double q; /* energy distance of the sides, weighted by their lengths */
 };
-
-/*
- * The weighted energy distance of the first A values and the B after them, from the sums of
- * distances across and within.
- */
-static double energy(double across, double within_a, double within_b, double a, double b)
-{
-    return 2 * (across - within_a * b / (a - 1) - within_b * a / (b - 1)) / (a + b);
-}
 
 /* Sum of the distances of X to the N values; four sums at once, as one would wait for itself. */
 static double changepoint_reach(double x, const double *v, size_t n)
@@ -35,23 +27,65 @@ static double changepoint_reach(double x, const double *v, size_t n)
     return sum[0] + sum[1] + (sum[2] + sum[3]);
 }
 
+/* Four pairs of values at once: their sums do not wait for one another. */
+typedef double twin __attribute__((vector_size(16)));
+typedef int64_t twin_bits __attribute__((vector_size(16)));
+enum { TWINS = 4, TILE = 2 * TWINS };
+
+static inline twin twin_distance(twin a, twin b)
+{
+    return (twin)((twin_bits)(a - b) & (twin_bits){INT64_MAX, INT64_MAX});
+}
+
+/*
+ * The sums of the distances of each value of the tile at FROM to all before it, to RET[FROM]: both
+ * arrays have whole tiles, and values beyond the last are any numbers. The time of a shuffle is
+ * spent here. Four variables, not an array: that stays in memory, and the sums wait for it.
+ */
+static void changepoint_reach_tile(const double *v, size_t from, double *ret)
+{
+    const double *tile = v + from;
+    twin t[TWINS], s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    memcpy(t, tile, sizeof t);
+    twin t0 = t[0], t1 = t[1], t2 = t[2], t3 = t[3];
+    for (size_t i = 0; i < from; i++) {
+        twin x = {v[i], v[i]};
+        s0 += twin_distance(t0, x);
+        s1 += twin_distance(t1, x);
+        s2 += twin_distance(t2, x);
+        s3 += twin_distance(t3, x);
+    }
+    memcpy(ret + from, (twin[TWINS]){s0, s1, s2, s3}, sizeof t);
+    for (size_t k = 1; k < TILE; k++)
+        for (size_t i = 0; i < k; i++)
+            ret[from + k] += fabs(tile[k] - tile[i]);
+}
+
 /*
  * Values in some order. The distance of each to all others, and the sum over all pairs, are the
  * same in every order: so thousands of shuffles need only the distances to what stands before.
  */
 struct bag {
     double *v, *all; /* all: from each value to all others, moved along with it */
+    double *back;    /* room for the sums of distances to what stands before */
+    double *weigh;   /* of a cut after A values: what stands left of it, [2A], and right, [2A+1] */
     double pairs;
     size_t n;
 };
 
 static struct bag bag_of(const double *v, size_t n)
 {
-    struct bag b = {mem_calloc(n, sizeof *b.v), mem_calloc(n, sizeof *b.all), 0, n};
+    size_t room = (n + TILE - 1) / TILE * TILE;
+    double *at = mem_calloc(5 * room + 2, sizeof *at);
+    struct bag b = {at, at + room, at + 2 * room, at + 3 * room, 0, n};
     memcpy(b.v, v, n * sizeof *v);
     for (size_t i = 0; i < n; i++) {
         b.all[i] = changepoint_reach(v[i], v, n);
         b.pairs += b.all[i] / 2;
+    }
+    for (size_t a = 2; a + 1 < n; a++) {
+        b.weigh[2 * a] = (double)(n - a) / (double)(a - 1);
+        b.weigh[2 * a + 1] = (double)a / (double)(n - a - 1);
     }
     return b;
 }
@@ -59,7 +93,13 @@ static struct bag bag_of(const double *v, size_t n)
 static void bag_done(struct bag *b)
 {
     free(b->v);
-    free(b->all);
+}
+
+/* The weighted energy distance of the first A values and those after them, from the sums of
+ * distances across and within. */
+static double bag_energy(const struct bag *b, size_t a, double across, double left, double right)
+{
+    return 2 * (across - left * b->weigh[2 * a] - right * b->weigh[2 * a + 1]) / (double)b->n;
 }
 
 static void bag_swap(struct bag *b, size_t i, size_t j)
@@ -71,22 +111,26 @@ static void bag_swap(struct bag *b, size_t i, size_t j)
     b->all[j] = all;
 }
 
-/* The best place to cut B in two. Each step moves one value from right to left. */
-static struct cut best_cut(const struct bag *b)
+/* The best place to cut B in two, or the first that is as good as ENOUGH. Each step moves one value
+ * from right to left. */
+static struct cut best_cut(const struct bag *b, double enough)
 {
     struct cut best = {0, -INFINITY};
     double across = 0, left = 0, right = b->pairs;
     for (size_t a = 1; a <= b->n - CHANGEPOINT_LEAST; a++) {
-        double to_left = changepoint_reach(b->v[a - 1], b->v, a - 1),
-               to_right = b->all[a - 1] - to_left;
+        if (a % TILE == 1)
+            changepoint_reach_tile(b->v, a - 1, b->back);
+        double to_left = b->back[a - 1], to_right = b->all[a - 1] - to_left;
         left += to_left;
         right -= to_right;
         across += to_right - to_left;
         if (a < CHANGEPOINT_LEAST)
             continue;
-        double q = energy(across, left, right, (double)a, (double)(b->n - a));
+        double q = bag_energy(b, a, across, left, right);
         if (q > best.q)
             best = (struct cut){a, q};
+        if (q >= enough)
+            break;
     }
     return best;
 }
@@ -95,11 +139,13 @@ static double energy_at(const struct bag *b, size_t a)
 {
     double across = 0, left = 0;
     for (size_t i = 0; i < a; i++) {
-        left += changepoint_reach(b->v[i], b->v, i);
+        if (i % TILE == 0)
+            changepoint_reach_tile(b->v, i, b->back);
+        left += b->back[i];
         across += b->all[i];
     }
     across -= 2 * left;
-    return energy(across, left, b->pairs - left - across, (double)a, (double)(b->n - a));
+    return bag_energy(b, a, across, left, b->pairs - left - across);
 }
 
 static uint64_t changepoint_draw(uint64_t *state)
@@ -109,10 +155,11 @@ static uint64_t changepoint_draw(uint64_t *state)
     return *state ^= *state << 17;
 }
 
-static void bag_shuffle(struct bag *b, uint64_t *state)
+/* Draw the first N values of B by chance. */
+static void bag_shuffle(struct bag *b, size_t n, uint64_t *state)
 {
-    for (size_t i = b->n - 1; i > 0; i--)
-        bag_swap(b, i, changepoint_draw(state) % (i + 1));
+    for (size_t i = 0; i < n; i++)
+        bag_swap(b, i, i + ((changepoint_draw(state) >> 32) * (b->n - i) >> 32));
 }
 
 /* --- chance --- */
@@ -121,15 +168,16 @@ static void bag_shuffle(struct bag *b, uint64_t *state)
 enum { EXACT_MAX = 8 };
 
 /* The same cut of equal sets has the same energy but for rounding. */
-static bool is_as_good(double q, double than)
+static double as_good_as(double q)
 {
-    return q >= than - 1e-9 * fabs(than);
+    return q - 1e-9 * fabs(q);
 }
 
-/* Energy of B cut where C is, or (C.at = 0) at its own best place. */
-static double energy_like(const struct bag *b, struct cut c)
+/* Whether B can be cut as well as C where C is, or (C.at = 0) anywhere. */
+static bool is_as_good(const struct bag *b, struct cut c)
 {
-    return c.at ? energy_at(b, c.at) : best_cut(b).q;
+    double enough = as_good_as(c.q);
+    return (c.at ? energy_at(b, c.at) : best_cut(b, enough).q) >= enough;
 }
 
 /* Heap's algorithm: each order differs from the one before by one exchange. */
@@ -150,7 +198,7 @@ static double chance_exact(struct bag *b, struct cut c)
 {
     size_t count[EXACT_MAX] = {0}, as_good = 0, all = 0;
     do {
-        as_good += is_as_good(energy_like(b, c), c.q);
+        as_good += is_as_good(b, c);
         all++;
     } while (next_order(b, count));
     return (double)as_good / (double)all;
@@ -162,25 +210,39 @@ static double weakest(const struct changepoint_opts *o)
 }
 
 /*
- * No level can be met any more: too many shuffles were as good for all that are to come, or so many
- * of the first ones that a chance at the level would show this once in 100,000 series (12 or more
- * of 40 at 5 %).
+ * When to stop: once those so far are 100,000 times as likely where three times the level is the
+ * truth as at the level. A chance at the level ever gets there in fewer than 1 of 100,000 series,
+ * however often one looks (Wald's test, Ville's inequality).
  */
-static bool is_hopeless(size_t as_good, size_t tried, const struct changepoint_opts *o)
+struct patience {
+    double as_good, worse; /* what one such shuffle adds to the logarithm of that ratio */
+    double most;           /* so many as good fail the level, whatever comes */
+};
+
+static struct patience patience_of(const struct changepoint_opts *o)
 {
-    bool lost = (double)(as_good + 1) > weakest(o) * (double)(o->shuffles + 1);
-    return lost || (as_good >= 12 && (double)as_good > 6 * weakest(o) * (double)tried);
+    double level = weakest(o), other = fmin(3 * level, 0.9);
+    return (struct patience){calc_log(other / level), calc_log((1 - other) / (1 - level)),
+                             level * (double)(o->shuffles + 1) - 1};
+}
+
+static bool is_hopeless(const struct patience *p, size_t as_good, size_t tried)
+{
+    const double enough = 11.512925464970229; /* log 100,000 */
+    double n = (double)as_good;
+    return n > p->most || n * p->as_good + (double)(tried - as_good) * p->worse > enough;
 }
 
 /* How often shuffled values could be cut as well as C.q, at C.at or (0) at their own best place. */
 static double chance_shuffled(struct bag *b, struct cut c, const struct changepoint_opts *o)
 {
     uint64_t state = 0x9e3779b97f4a7c15;
-    size_t as_good = 0, tried = 0;
-    while (tried < o->shuffles && !is_hopeless(as_good, tried, o)) {
-        bag_shuffle(b, &state);
+    struct patience patience = patience_of(o);
+    size_t as_good = 0, tried = 0, drawn = c.at ? c.at : b->n - CHANGEPOINT_LEAST;
+    while (tried < o->shuffles && !is_hopeless(&patience, as_good, tried)) {
+        bag_shuffle(b, drawn, &state);
         tried++;
-        as_good += is_as_good(energy_like(b, c), c.q);
+        as_good += is_as_good(b, c);
     }
     return (double)(as_good + 1) / (double)(tried + 1);
 }
@@ -241,7 +303,7 @@ static void divide(const double *v, struct stretch whole, const struct changepoi
         if (n < 2 * CHANGEPOINT_LEAST)
             continue;
         struct bag b = bag_of(v + s.from, n);
-        struct cut c = best_cut(&b);
+        struct cut c = best_cut(&b, INFINITY);
         bool counts = c.q > 0 && !is_too_small(v + s.from, n, c, o);
         double p = counts ? chance(&b, (struct cut){0, c.q}, o) : 1;
         bag_done(&b);
@@ -324,12 +386,14 @@ static size_t changepoint_settle(const double *v, struct points *p, size_t n,
         size_t worst = find_worst(ret, p->at.n, o);
         if (holds(&ret[worst], o))
             break;
+        struct stretch before = worst ? around(p, worst - 1, n) : (struct stretch){0},
+                       after = worst + 1 < p->at.n ? around(p, worst + 1, n) : (struct stretch){0};
         size_t behind = --p->at.n - worst;
         memmove(&p->at.at[worst], &p->at.at[worst + 1], behind * sizeof *p->at.at);
         memmove(&ret[worst], &ret[worst + 1], behind * sizeof *ret);
-        if (worst > 0)
+        if (worst > 0 && around(p, worst - 1, n).to != before.to)
             ret[worst - 1] = changepoint_judge(v, p, worst - 1, n, o);
-        if (behind > 0)
+        if (behind > 0 && around(p, worst, n).from != after.from)
             ret[worst] = changepoint_judge(v, p, worst, n, o);
     }
     return p->at.n;

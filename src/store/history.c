@@ -2,6 +2,7 @@
  * history.c - runs of suites in the store.
  */
 #include "store/history.h"
+#include "base/idmap.h"
 #include "store/store_inner.h"
 
 #include <math.h>
@@ -94,6 +95,8 @@ int history_add(struct store *s, struct history_run *r, struct err *err)
     "(SELECT * FROM runs WHERE (?1='' OR workload=?1) AND (?2='' OR host=?2) AND " \
     "(?3='' OR substr(commit_id,1,length(?3))=?3) ORDER BY time_s DESC, id DESC LIMIT ?4)"
 
+/* "ORDER BY ... LIMIT -1" below: SQLite sorts no part of a join that has no limit. */
+
 static const char *or_empty(const char *s)
 {
     return s ? s : "";
@@ -131,7 +134,7 @@ static int list_runs(struct store *s, const struct history_filter *f, struct his
     return row;
 }
 
-/* Metrics come in the order of the runs. */
+/* Metrics come in the order of the runs, and of one run by name: that is their key. */
 static int list_metrics(struct store *s, const struct history_filter *f, struct history_runs *to,
                         struct err *err)
 {
@@ -139,13 +142,14 @@ static int list_metrics(struct store *s, const struct history_filter *f, struct 
     size_t i = 0;
     int row;
     if (prepare_filtered(s, &st,
-                         "SELECT r.id, m.name, m.value, m.low, m.high FROM " FILTERED
-                         " r JOIN metrics m ON m.run_id=r.id ORDER BY r.time_s, r.id, m.name",
+                         "SELECT r.id, m.name, m.value, m.low, m.high FROM (SELECT * FROM " FILTERED
+                         " ORDER BY time_s, id LIMIT -1) r CROSS JOIN metrics m ON m.run_id=r.id",
                          f, err) != 0)
         return -1;
     while ((row = store_step(s, st, err)) == 1) {
-        while (i < to->at.n && to->at.at[i].id != sqlite3_column_int64(st, 0))
-            i++;
+        int64_t id = sqlite3_column_int64(st, 0);
+        for (size_t k = 0; k < to->at.n && to->at.at[i].id != id; k++)
+            i = i + 1 < to->at.n ? i + 1 : 0;
         if (i < to->at.n)
             history_add_metric(&to->at.at[i], store_column_text(st, 1).at,
                                store_column_double(st, 2), store_column_double(st, 3),
@@ -183,35 +187,118 @@ int history_workloads(struct store *s, char ***ret, size_t *ret_n, struct err *e
     return row;
 }
 
-static void take_share(struct history_functions *to, sqlite3_stmt *st)
+/* --- shares of functions --- */
+
+/* Functions by the id of their name, while rows come run by run. */
+struct share_pile {
+    struct idmap by_id;
+    VEC(int64_t) ids; /* of the names, in the order of TO */
+    struct history_functions *to;
+};
+
+static struct history_shares *share_pile_get(struct share_pile *p, int64_t name_id)
 {
-    const char *name = store_column_text(st, 0).at;
-    if (!to->at.n || strcmp(to->at.at[to->at.n - 1].name, name) != 0)
-        *vec_push(&to->at) = (struct history_shares){.name = mem_strdup(name)};
-    *vec_push(&to->at.at[to->at.n - 1].at) = (struct history_share){
-        sqlite3_column_int64(st, 1), sqlite3_column_double(st, 2), sqlite3_column_double(st, 3)};
+    uint32_t hash = hash_u64((uint64_t)name_id);
+    for_each_match (&p->by_id, hash, i)
+        if (p->ids.at[i] == name_id)
+            return &p->to->at.at[i];
+    idmap_add(&p->by_id, hash, (uint32_t)p->ids.n);
+    *vec_push(&p->ids) = name_id;
+    *vec_push(&p->to->at) = (struct history_shares){0};
+    return &p->to->at.at[p->to->at.n - 1];
+}
+
+/* Grouped and sorted here, not by SQLite: rows come in the order of the primary key, and that all
+ * are sorted by name took four fifths of the time of 10,000 runs with 40 functions each. */
+static int pile_shares(struct store *s, const struct history_filter *f, struct share_pile *to,
+                       struct err *err)
+{
+    autostatement sqlite3_stmt *st = NULL;
+    int row;
+    if (prepare_filtered(
+            s, &st,
+            "SELECT h.name_id, h.run_id, h.self, h.total FROM (SELECT id FROM " FILTERED
+            " ORDER BY id LIMIT -1) r CROSS JOIN shares h ON h.run_id=r.id",
+            f, err) != 0)
+        return -1;
+    while ((row = store_step(s, st, err)) == 1) {
+        struct history_shares *shares = share_pile_get(to, sqlite3_column_int64(st, 0));
+        *vec_push(&shares->at) =
+            (struct history_share){sqlite3_column_int64(st, 1), sqlite3_column_double(st, 2),
+                                   sqlite3_column_double(st, 3)};
+    }
+    return row;
+}
+
+static int history_by_run(const void *a, const void *b)
+{
+    int64_t x = ((const struct history_share *)a)->run_id,
+            y = ((const struct history_share *)b)->run_id;
+    return (x > y) - (x < y);
+}
+
+/* Whether F reaches LEAST somewhere; its shares are in the order of the runs then. */
+static bool is_large(struct history_shares *f, double least)
+{
+    bool large = false, sorted = true;
+    for (size_t i = 0; i < f->at.n; i++) {
+        const struct history_share *h = &f->at.at[i];
+        large |= fmax(h->self, h->total) >= least;
+        sorted &= i == 0 || h[-1].run_id <= h->run_id;
+    }
+    if (large && !sorted)
+        qsort(f->at.at, f->at.n, sizeof *f->at.at, history_by_run);
+    return large;
+}
+
+/* Keep what reaches LEAST and has a name. */
+static int name_shares(struct store *s, struct share_pile *p, double least, struct err *err)
+{
+    size_t kept = 0;
+    int row = 0;
+    for (size_t i = 0; i < p->to->at.n; i++) {
+        struct history_shares *f = &p->to->at.at[i];
+        autostatement sqlite3_stmt *st = NULL;
+        if (row >= 0 && is_large(f, least) &&
+            store_prepare(s, &st, err, "SELECT name FROM names WHERE id=?", "i", p->ids.at[i]) == 0)
+            row = store_step(s, st, err);
+        else if (row >= 0)
+            row = 0;
+        if (row == 1)
+            f->name = mem_strdup(store_column_text(st, 0).at);
+        if (row == 1)
+            p->to->at.at[kept++] = *f;
+        else
+            vec_done(&f->at);
+    }
+    p->to->at.n = kept;
+    return row < 0 ? -1 : 0;
+}
+
+static int history_by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct history_shares *)a)->name,
+                  ((const struct history_shares *)b)->name);
 }
 
 int history_functions(struct store *s, const struct history_filter *f, double least,
                       struct history_functions *ret, struct err *err)
 {
-    autostatement sqlite3_stmt *st = NULL;
-    int row;
+    struct share_pile pile = {.to = ret};
     *ret = (struct history_functions){0};
-    if (store_prepare(s, &st, err,
-                      "WITH wanted AS MATERIALIZED (SELECT h.* FROM " FILTERED
-                      " r JOIN shares h ON h.run_id=r.id), large AS MATERIALIZED (SELECT name_id "
-                      "FROM wanted GROUP BY name_id HAVING max(max(self,total))>=?5) SELECT n.name,"
-                      " w.run_id, w.self, w.total FROM wanted w JOIN large USING (name_id) JOIN "
-                      "names n ON n.id=w.name_id ORDER BY n.name, w.run_id",
-                      "sssid", or_empty(f->workload), or_empty(f->host), or_empty(f->commit),
-                      f->last ? (int64_t)f->last : (int64_t)-1, least) != 0)
+    if (store_run(s, err, "BEGIN", "") != 0)
         return -1;
-    while ((row = store_step(s, st, err)) == 1)
-        take_share(ret, st);
-    if (row != 0)
+    int rc = pile_shares(s, f, &pile, err);
+    if (rc == 0)
+        rc = name_shares(s, &pile, least, err);
+    store_rollback(s);
+    if (rc != 0)
         history_functions_done(ret);
-    return row;
+    else if (ret->at.n)
+        qsort(ret->at.at, ret->at.n, sizeof *ret->at.at, history_by_name);
+    idmap_done(&pile.by_id);
+    vec_done(&pile.ids);
+    return rc;
 }
 
 /* --- forgetting --- */

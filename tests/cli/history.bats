@@ -90,6 +90,34 @@ assert change["certainty"] == "likely" and change["run"] == 4, change' "$output"
     complains "no such runs" "'nobody'"
 }
 
+# The metrics of a run are found by name, wherever they stand among those of the run.
+@test "a metric that some runs lack has a line of the runs that have it" {
+    fill 12 99
+    python3 - <<'PY'
+import sqlite3
+db = sqlite3.connect(".kelvin/history.db")
+for (run,) in db.execute("select id from runs where outcome = 'ok' order by id").fetchall()[:12]:
+    if run % 3:
+        db.execute("insert into metrics values (?, 'metric_higher tps', ?, NULL, NULL)", (run, 100 + run))
+    if run % 2:
+        db.execute("insert into metrics values (?, 'metric_higher also', 7, NULL, NULL)", (run,))
+db.commit()
+PY
+    kelvin history --format json -o history.json
+    exits 0
+    [ "$(python3 - <<'PY'
+import json, sqlite3
+db = sqlite3.connect(".kelvin/history.db")
+trends = {t["title"]: t for t in json.load(open("history.json"))["trends"]}
+for name in "tps", "also":
+    trend = [t for title, t in trends.items() if title.startswith("small: " + name)][0]
+    stored = [v for (v,) in db.execute("select value from metrics join runs on id = run_id where name = ? order by time_s",
+                                       ("metric_higher " + name,))]
+    print([p["value"] for p in trend["points"]] == stored, len(stored) > 5)
+PY
+)" = $'True True\nTrue True' ]
+}
+
 @test "a workload that the history does not have is named, with those that it has" {
     fill 3 99
     kelvin history small smal

@@ -113,6 +113,28 @@ static void functions_below_the_least_share_are_left_out(void **state)
     history_functions_done(&f);
 }
 
+/* Runs of another store are added later than newer ones: their ids are not in the order of time. */
+static void runs_added_out_of_order_have_their_own_figures(void **state)
+{
+    struct place *p = *state;
+    struct history_functions f;
+    struct err err;
+    for (int i = 5; i >= 1; i--)
+        add(p, i, "small", "box", i);
+    struct history_runs runs = list(p, &(struct history_filter){.last = 4});
+    assert_int_equal(runs.at.n, 4);
+    for (size_t i = 0; i < runs.at.n; i++)
+        assert_true(history_metric(&runs.at.at[i], "cpu") == (double)runs.at.at[i].time_s);
+    history_runs_done(&runs);
+    assert_int_equal(history_functions(p->store, &(struct history_filter){.last = 4}, 0, &f, &err),
+                     0);
+    assert_int_equal(f.at.n, 2);
+    assert_int_equal(f.at.at[1].at.n, 4);
+    for (size_t i = 1; i < 4; i++)
+        assert_true(f.at.at[1].at.at[i - 1].run_id < f.at.at[1].at.at[i].run_id);
+    history_functions_done(&f);
+}
+
 static void pruning_keeps_the_newest_of_each_workload(void **state)
 {
     struct place *p = *state;
@@ -136,6 +158,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(run_comes_back_as_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filter_takes_the_newest_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(functions_below_the_least_share_are_left_out, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(runs_added_out_of_order_have_their_own_figures, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(pruning_keeps_the_newest_of_each_workload, set_up,
                                         tear_down),
