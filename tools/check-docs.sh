@@ -56,7 +56,7 @@ completes() {
     bash -n "$tmp/bash"
     for option in $(options "$1"); do
         grep -q -- "^ *$1).*$option\b" "$tmp/bash" || echo "no $1 $option in the completion for bash"
-        grep -q -- "${option}['},[]" "$tmp/zsh" || echo "no $1 $option in the completion for zsh"
+        grep -Eq -- "$option(=-)?['},[]" "$tmp/zsh" || echo "no $1 $option in the completion for zsh"
         grep -q -- " -l ${option#--} " "$tmp/fish" || echo "no $1 $option in the completion for fish"
     done
 }
