@@ -158,7 +158,8 @@ static int view_serve(const struct cmd_view_opts *o, const struct viewer *v, str
 static int view_write(const struct cmd_view_opts *o, const struct viewer *v, struct err *err)
 {
     struct publish file;
-    if (publish_open(&file, o->output, err) != 0)
+    /* As private as the source in it. */
+    if ((viewer_has_code(v) ? publish_open_private : publish_open)(&file, o->output, err) != 0)
         return -1;
     viewer_print(file.out, v);
     return publish_commit(&file, err);
@@ -254,7 +255,8 @@ const struct command command_view = {
         "numbers and the same intervals. Nobody can open it without the token in the address.\n\n"
         "With -o it is one file to send, which works offline. Such a file shows the recorded "
         "program without its arguments, unless --arguments asks for them. Without scripts it "
-        "shows the still flame graph and the tables.",
+        "shows the still flame graph and the tables. Where source or instructions of the program "
+        "are in it, a new file is yours alone to read (mode 0600).",
     .examples = "kelvin view app.kelvin                    # serve, and start a browser\n"
                 "kelvin view app.kelvin -o app.html        # one file to send\n"
                 "kelvin view before.kelvin after.kelvin    # compare\n"

@@ -1,13 +1,13 @@
 #include "view/viewer.h"
 
 #include "base/publish.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "view/document.h"
 #include "view/report.h"
 #include "wire/recording.h"
 
 #include <errno.h>
-#include <xxhash.h>
 
 #include "kelvin_wasm.h"
 #include "web_explore_js.h"
@@ -227,6 +227,11 @@ static size_t add_modules(const struct viewer_module *m, struct viewer_part *ret
     return n;
 }
 
+bool viewer_has_code(const struct viewer *v)
+{
+    return v->code[0].n || v->code[1].n;
+}
+
 size_t viewer_parts(const struct viewer *v, struct viewer_part *ret)
 {
     static const char *const data_names[VIEWER_FILES] = {"data0.gz", "data1.gz"};
@@ -285,22 +290,52 @@ static void put_modules(FILE *out, const struct viewer_module *m)
         }
 }
 
+/* Runs as soon as it is read: the still picture is not seen before the page is. */
+static const char first_script[] = "document.documentElement.className='scripted'";
+
+static void put_hash(FILE *out, struct text script)
+{
+    uint8_t hash[SHA256_BYTES];
+    sha256(script, hash);
+    fputs(" 'sha256-", out);
+    put_base64(out, (struct text){(const char *)hash, sizeof hash});
+    putc('\'', out);
+}
+
+/* Scripts are named by their hashes: no name in a recording can be taken for one of them, and the
+ * same profiles give the same bytes, which a random nonce would not. */
+static void put_policy(FILE *out, struct text script)
+{
+    fputs("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src",
+          out);
+    put_hash(out, text_of(first_script));
+    put_hash(out, script);
+    fputs(" 'wasm-unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; worker-src blob:; "
+          "base-uri 'none'; form-action 'none'\">\n",
+          out);
+}
+
+static void print_main_script(struct viewer_bytes *ret)
+{
+    FILE *out = open_memstream(&ret->at, &ret->n);
+    if (!out)
+        return;
+    fputs("(()=>{'use strict';\n", out);
+    put_modules(out, page_modules);
+    fputs("})()", out);
+    fclose(out);
+}
+
 void viewer_print(FILE *out, const struct viewer *v)
 {
-    /* Not a secret: it only sets our scripts apart from whatever a name might be taken for. */
-    unsigned long long nonce = XXH3_64bits(v->data[0].at, v->data[0].n);
+    struct viewer_bytes script = {0};
+    print_main_script(&script);
     put_head(out, v);
+    put_policy(out, (struct text){script.at, script.n});
     fprintf(out,
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-            "script-src 'nonce-%016llx' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; img-src "
-            "data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'\">\n<style>",
-            nonce);
-    fputs(web_view_css, out);
-    fprintf(out,
-            "</style>\n<script nonce=\"%016llx\">document.documentElement.className='scripted'"
-            "</script>\n<style>html:not(.scripted){overflow:auto}",
-            nonce);
-    fputs("</style>\n</head>\n", out);
+            "<style>%s</style>\n<script>%s</script>\n<style>html:not(.scripted){overflow:auto}"
+            "</style>\n</head>\n",
+            web_view_css, first_script);
     put_body_tag(out, v);
     fputs("<div id=\"still\"><style>", out);
     document_print_style(out);
@@ -310,9 +345,10 @@ void viewer_print(FILE *out, const struct viewer *v)
     put_bytes(out, "core", core_bytes());
     fputs("<script type=\"text/plain\" id=\"worker\">'use strict';\n", out);
     put_modules(out, worker_modules);
-    fprintf(out, "</script>\n<script nonce=\"%016llx\">(()=>{'use strict';\n", nonce);
-    put_modules(out, page_modules);
-    fputs("})()</script>\n", out);
+    fputs("</script>\n<script>", out);
+    fwrite(script.at ? script.at : "", 1, script.n, out);
+    fputs("</script>\n", out);
+    free(script.at);
     /* Behind the script, which has the core compiled meanwhile. */
     for (size_t i = 0; i < v->n; i++)
         put_bytes(out, i ? "data1" : "data0", (struct text){v->data[i].at, v->data[i].n});

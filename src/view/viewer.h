@@ -44,6 +44,9 @@ bool viewer_is_built(void);
 struct viewer *viewer_new(const struct viewer_opts *o, struct err *err);
 void viewer_free(struct viewer *v); /* NULL is fine */
 
+/* Whether source or instructions are in it. */
+bool viewer_has_code(const struct viewer *v);
+
 struct viewer_part {
     const char *name, *type; /* "view.css", "text/css" */
     struct text bytes;

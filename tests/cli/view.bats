@@ -220,6 +220,17 @@ END
     exits 0
     kelvin view timed.json -o b.html
     cmp a.html b.html
+    # Its scripts are named by their hashes: nothing in it can be guessed and used by a name.
+    run ! grep -q 'nonce' a.html
+    python3 - <<'END'
+import base64, hashlib, re
+page = open("a.html").read()
+policy = re.search(r"script-src([^;]*);", page)[1]
+scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+assert len(scripts) == 2 and "unsafe-inline" not in policy, policy
+for s in scripts:
+    assert "'sha256-%s'" % base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() in policy
+END
     gzip -9c a.html | wc -c >size
     [ "$(<size)" -lt 400000 ] || fail "$(<size) bytes packed"
     "$KELVIN" record -q -o true.kelvin -- /bin/true secret-argument || true
@@ -309,6 +320,13 @@ END
         [ "$(jq '.blocks | length' terminal.json)" -gt 0 ]
         node "$ROOT/tests/browser/same.mjs" page.json terminal.json
     }
+    # The source in it is for others only if its owner says so.
+    [ "$(stat -c %a page.html)" = 600 ]
+    chmod 644 page.html
+    kelvin view hot.kelvin -o page.html
+    [ "$(stat -c %a page.html)" = 644 ]
+    (umask 022 && echo 'main;only 1' >one.folded && "$KELVIN" view one.folded -o one.html)
+    [ "$(stat -c %a one.html)" = 644 ]
     code ''
     jq -e '[.parts[].rows[] | select(.text | contains("h = mix"))] | length > 0' page.json
     code ',"time":"10%..60%"' --time 10%..60%
