@@ -359,6 +359,18 @@ static uint64_t cpu_time_ns(const struct insight_input *in)
     return known ? (uint64_t)t->total : 0;
 }
 
+/* What the states of threads add up to, so that all sections of a report have one number for it. */
+static bool sum_runnable(const struct profile *p, uint64_t *ret_ns)
+{
+    struct waitstream w;
+    if (!waitstream_find(p, &w) || w.states < 0)
+        return false;
+    const struct rows *rows = &profile_stream(p, (uint32_t)w.states)->rows;
+    for (size_t i = 0; i < rows->n; i++)
+        *ret_ns += (uint64_t)rows->value[w.state_column[THREAD_RUNNABLE]][i];
+    return true;
+}
+
 /*
  * What others took: threads that had to queue for a CPU did not wait for anything of their own.
  * False where that is not known although others wanted the CPUs.
@@ -368,7 +380,7 @@ static bool find_queued(const struct insight_input *in, uint64_t *ret_ns)
     const struct meta *m = &in->functions->profile->meta;
     const char *load = meta_find(m, META_LOAD), *cpus = meta_find(m, META_CPUS);
     *ret_ns = 0;
-    if (meta_find_u64(m, META_QUEUED_NS, ret_ns))
+    if (sum_runnable(in->functions->profile, ret_ns) || meta_find_u64(m, META_QUEUED_NS, ret_ns))
         return true;
     return !load || !cpus || strtod(load, NULL) <= strtod(cpus, NULL);
 }
@@ -494,9 +506,12 @@ INSIGHT_TEST(insight_test_busy)
                    "More threads cannot make it faster here.",
                    100 * (own < 1 ? own : 1));
     else if (several)
-        buf_str(&ret->advice, "Other processes had the CPUs, or threads of its own: a recording of "
-                              "its waits shows which. Wall times are longer than they need be, and "
-                              "vary.");
+        buf_printf(
+            &ret->advice,
+            "Other processes had the CPUs, or threads of its own: %s shows which. Wall times "
+            "are longer than they need be, and vary.",
+            waitstream_find(p, &(struct waitstream){0}) ? "the report on its waits"
+                                                        : "a recording of its waits");
     return true;
 }
 

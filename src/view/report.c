@@ -3,12 +3,44 @@
 
 enum { MAX_PATHS = 24 };
 
+/* A function that calls itself directly is one row of the hot paths: a list that is sorted by
+ * recursion would fill them with its name. */
+static struct selection without_recursion(const struct report *r)
+{
+    struct selection s = *r->selection;
+    s.merge_recursion = true;
+    return s;
+}
+
+/* Of the innermost lines; {0} where there is none. */
+static struct function_id function_of_stack(const struct profile *p, struct stack_id stack)
+{
+    const struct frame *f = profile_frame(p, p->stacks.nodes.at[stack.i].frame);
+    return f->n_lines ? profile_lines(p, f)->function : (struct function_id){0};
+}
+
+/* Whether the hot paths show a function that calls itself. */
+static bool find_recursion(const struct report *r)
+{
+    const struct profile *p = r->profile;
+    for (uint32_t i = 1; i < p->stacks.nodes.n && !r->selection->merge_recursion; i++) {
+        struct stack_id stack = {i}, caller = p->stacks.nodes.at[i].parent;
+        uint32_t node = r->node_of_stack[i];
+        if (node && caller.i && node == r->node_of_stack[caller.i] &&
+            function_of_stack(p, stack).i &&
+            function_of_stack(p, stack).i == function_of_stack(p, caller).i)
+            return true;
+    }
+    return false;
+}
+
 /* The hot paths: as many as fit a screen or two. */
 static void find_paths(struct report *r)
 {
+    struct selection s = without_recursion(r);
     for (r->paths_least = 0.02;; r->paths_least *= 1.5) {
         struct calltree_opts o = {.min_share = r->paths_least, .labels = {.merge_kinds = true}};
-        r->paths = calltree_build(r->selection, &o);
+        r->paths = calltree_build(&s, &o);
         size_t branches = 0;
         for (size_t i = 0; i < r->paths->n; i++)
             branches += r->paths->child_end[i] - r->paths->child_at[i] != 1;
@@ -29,7 +61,9 @@ static void build_whole(struct report *r)
     r->insights = insights_build(
         &(struct insight_input){r->functions, &r->quality, r->opts.code, r->opts.n_code});
     find_paths(r);
-    r->node_of_stack = calltree_nodes_of_stacks(r->paths, r->selection);
+    struct selection s = without_recursion(r);
+    r->node_of_stack = calltree_nodes_of_stacks(r->paths, &s);
+    r->merged_recursion = find_recursion(r);
 }
 
 /* --- how sure a path is --- */

@@ -39,6 +39,7 @@ struct report {
     struct flat *processes;                     /* of a whole machine; NULL = of one program */
     struct grouping by_process;
     struct calltree *paths;  /* pruned */
+    bool merged_recursion;   /* of them: a function that calls itself is one row */
     double paths_least;      /* the share below which paths are left out */
     uint32_t *node_of_stack; /* for each stack the last node of paths on it */
     struct insights insights;

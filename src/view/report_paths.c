@@ -142,7 +142,8 @@ void report_add_paths(struct document *d, const struct report *r)
     }
     vec_done(&todo);
     document_drop_empty(d);
-    document_text(d, "Calls below %.3g%% of the total are left out.", 100 * r->paths_least);
+    document_text(d, "Calls below %.3g%% of the total are left out.%s", 100 * r->paths_least,
+                  r->merged_recursion ? " A function that calls itself directly is one row." : "");
 }
 
 /* --- one function --- */

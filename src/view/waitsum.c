@@ -7,6 +7,8 @@
 #include "view/document.h"
 #include "view/waitpath.h"
 
+#include <math.h>
+
 static int reasons_by_time(const void *a, const void *b)
 {
     const struct waitsum_reason *x = a, *y = b;
@@ -101,6 +103,29 @@ static void add_states_sentence(struct document *d, const struct waitsum *w)
                       n[THREAD_UNKNOWN], 100 * (double)w->state_ns[THREAD_UNKNOWN] / whole);
 }
 
+/* From this part of it on, two counts of one time need a word. */
+#define TIMES_DIFFER 0.02
+#define TIMES_DIFFER_NS 20e6
+
+/*
+ * The kernel's own count of CPU time has another start and end than the records of switches, and
+ * other rules for the switches themselves.
+ */
+static void add_cpu_sentence(struct document *d, const struct waitsum *w)
+{
+    char n[UNITS_MAX];
+    uint64_t cpu_ns;
+    double running = (double)w->state_ns[THREAD_RUNNING];
+    if (!w->has_states || w->selection->words || running <= 0 ||
+        !meta_find_u64(&w->selection->profile->meta, META_CPU_TIME_NS, &cpu_ns))
+        return;
+    double more = (double)cpu_ns / running - 1;
+    if (fabs(more) >= TIMES_DIFFER && fabs(more * running) >= TIMES_DIFFER_NS)
+        document_text(d, "The kernel counted %s of CPU time, %.1f%% %s than the switches show.",
+                      units_scaled(n, (double)cpu_ns, SCALED_NS), 100 * fabs(more),
+                      more > 0 ? "more" : "less");
+}
+
 bool waitsum_has_stacks(const struct waitsum *w)
 {
     const char *stacks = meta_find(&w->selection->profile->meta, META_WAITS_STACKS);
@@ -167,6 +192,7 @@ static void add_loss_sentences(struct document *d, const struct waitsum *w)
 static void waitsum_add_head(struct document *d, const struct waitsum *w)
 {
     add_states_sentence(d, w);
+    add_cpu_sentence(d, w);
     add_loss_sentences(d, w);
     if (w->selection->words)
         document_text(d, "Only: %s.%s", w->selection->words,
