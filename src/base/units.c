@@ -116,6 +116,10 @@ char *units_many(char *s, uint64_t n, const char *one, const char *more)
 
 char *units_seconds(char *s, double seconds)
 {
+    if (seconds == 0) {
+        snprintf(s, UNITS_MAX, "0 s");
+        return s;
+    }
     return units_scaled(s, seconds * 1e9, SCALED_NS);
 }
 

@@ -14,7 +14,7 @@ import sys
 UNITS = {
     "": [1, 100],  # a bare number in a column may be a percentage
     "%": [100, 1],
-    "ns": [1], "us": [1e-3], "ms": [1e-6], "s": [1e-9, 1],
+    "ns": [1, 1e9], "us": [1e-3, 1e6], "ms": [1e-6, 1e3], "s": [1e-9, 1],  # of nanoseconds, or of seconds
     "B": [1], "KiB": [2 ** -10], "MiB": [2 ** -20], "GiB": [2 ** -30],
     "k": [1e-3], "M": [1e-6], "G": [1e-9], "x": [1],
 }

@@ -74,7 +74,7 @@ calls() { # FILE
     complains "no function of './app' matches"
     kelvin record -q --functions='(' -o none.kelvin -- ./app
     exits 125
-    complains "is no regular expression"
+    complains "is not a regular expression"
     kelvin record -q --functions -p 1 -o none.kelvin
     exits 125
     complains "cannot attach"

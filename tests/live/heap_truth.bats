@@ -51,7 +51,7 @@ END
     local whole own
     whole=$(jq .seconds <<<"$output")
     kelvin heap --width 200 --process keeper r.kelvin
-    own=$(sed -nE 's/.* in ([0-9.]+) s.*/\1/p' <<<"$output")
+    own=$(sed -nE 's/.*, .* in ([0-9.]+) (m?)s \(.*/\1 \2/p' <<<"$output" | awk '{ print $2 == "m" ? $1 / 1000 : $1 }')
     awk -v own="$own" -v whole="$whole" 'BEGIN { exit !(own > 0 && own < whole - 0.8) }' || fail "$whole $output"
     kelvin heap --process keeper r.kelvin -o part.html
     grep -q '<svg class="heap"' part.html

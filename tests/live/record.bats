@@ -324,7 +324,7 @@ END
 @test "the closing lines say what was asked for, and nothing about samples that were not" {
     kelvin record --engine none -o n.kelvin -- true
     exits 0
-    [[ $stderr == *"recorded for "*" s"*"no samples were asked for"* && $stderr != *"CPU time"* && $stderr != *clock* ]] || fail "$stderr"
+    [[ $stderr == *"recorded for "*"s"*"no samples were asked for"* && $stderr != *"CPU time"* && $stderr != *clock* ]] || fail "$stderr"
     kelvin record --engine timer -F 5000 -o t.kelvin -- "$TARGET/split" 0.2 5
     exits 0
     [[ $stderr == *"5000 "*"asked for, "@("at most"|about)" "*" possible here"* ]] || fail "$stderr"

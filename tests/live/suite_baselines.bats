@@ -7,7 +7,7 @@ load ../lib/suite
 @test "a regression against a saved run exits with 3 and names the function" {
     kelvin run -q --save main --set 'workload.small.collect=cpu bench' --set workload.small.runs=12
     exits 0
-    kelvin run --against main --format github --set 'build.env=CFLAGS="-O2 -g -DWORK=300"' \
+    kelvin run --against main --format github --set 'build.env=CFLAGS="-O2 -g -DWORK=1000"' \
         --set 'workload.small.collect=cpu bench' --set workload.small.runs=12
     exits 3
     said "suspect"
