@@ -244,7 +244,9 @@ enum { SHORT_S = 2 }; /* what ends before has hardly waited */
 static void print_none(const struct record_facts *f)
 {
     char used[UNITS_MAX];
-    if (f->too_short)
+    if (obtained_is_event(f->obtained))
+        fprintf(stderr, "  no samples: %s did not happen in this time\n", f->event);
+    else if (f->too_short)
         fprintf(stderr,
                 "  no samples of %s CPU time: processes and threads that live for less than a "
                 "period are hardly seen; %s\n",
@@ -270,7 +272,7 @@ static void print_few(const struct record_facts *f, const char *command)
         fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
     } else if (!f->all.samples)
         print_none(f);
-    else if (f->obtained == BY_TRACE || f->obtained == BY_SOFTWARE_EVENT) /* each has a sample */
+    else if (obtained_is_event(f->obtained)) /* each has a sample */
         return;
     else
         fprintf(stderr, "  only %llu %s: shares are rough; run longer%s\n",

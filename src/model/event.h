@@ -25,6 +25,12 @@ const char *obtained_name(enum obtained o);
 /* The way of that name, or OBTAINED_UNKNOWN. */
 enum obtained obtained_find(struct text name);
 
+/* Whether something happens, and has a sample: no time that passes. */
+static inline bool obtained_is_event(enum obtained o)
+{
+    return o == BY_TRACE || o == BY_SOFTWARE_EVENT;
+}
+
 /* Whether values were counted one by one, by a simulator or a tracer, not estimated from samples.
  */
 static inline bool obtained_exactly(enum obtained o)

@@ -230,6 +230,8 @@ static char *say_no_samples(const struct recorder *r)
     if (hidden)
         return mem_printf("%s %s, so the kernel hides it from you; run kelvin as root", command,
                           hidden);
+    if (obtained_is_event(r->facts->obtained))
+        return mem_printf("%s did not happen in this time", r->facts->event);
     if (record_was_too_short(r))
         return mem_printf("%s CPU time was used by processes and threads that live for less "
                           "than a period: a higher rate sees more of them",

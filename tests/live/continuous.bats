@@ -90,7 +90,7 @@ stopped() { # RECORDER LEAST
     while read -r file; do
         kelvin info "$file"
         exits 0
-        [[ $output != *"page-faults, 0 rows"*"no samples: nothing was seen to run"* ]] || empty=$((empty + 1))
+        [[ $output != *"page-faults, 0 rows"*"no samples: page-faults did not happen in this time"* ]] || empty=$((empty + 1))
     done < <(recordings d)
     [ "$empty" -ge 1 ]
     kelvin report d
