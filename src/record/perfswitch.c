@@ -193,10 +193,15 @@ static bool open_wakes_of_cpus(struct perfattr *a, const struct perfattr *waker)
 /* Of TCP about 20 lead from the wakeup to where it was sent; each takes time. */
 enum { SENDER_FRAMES = 32 };
 
-/* Those in soft interrupts, not in hard ones: few on most machines. */
-static bool open_senders(struct perfattr *a, const struct perfattr *waker)
+/*
+ * Those in soft interrupts, not in hard ones: few on most machines. Where the machine is recorded
+ * the other event has their stacks already, and a copy of 4 KB would be made twice for each.
+ */
+static bool open_senders(struct perfattr *a, const struct perfattr *waker, bool machine)
 {
     *a = *waker;
+    if (machine)
+        a->attr.sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
     a->of_cpu = true;
     a->filter = "common_flags & 16 && !(common_flags & 8)";
     a->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
@@ -218,7 +223,7 @@ size_t perfswitch_open_wakers(struct perfswitch *s, struct perfattr a[3], bool m
         return 0;
     s->wakers = 1;
     s->wakers += !machine && open_wakes_of_cpus(&a[1], &a[0]);
-    if (open_senders(&a[s->wakers], &a[0])) {
+    if (open_senders(&a[s->wakers], &a[0], machine)) {
         sender_find(&s->sender);
         s->wakers++;
     }
@@ -262,9 +267,23 @@ static struct stack_id woken_stack(struct perfswitch *s, const struct process_sa
     return processes_woken_stack(s->processes, waiter, name, known ? at : NULL);
 }
 
-static bool is_sender(const struct perfswitch *s, const struct process_sample *at)
+/* Two samples of one wake are written one after the other, by the same thread. */
+enum { SAME_WAKE_NS = 100000 };
+
+/*
+ * Whether a wake in a soft interrupt is by who runs there. The kernel's call chain says so; a
+ * sample with the stack instead is of the same wake as the one before, or is not known to be.
+ */
+static bool is_sender(struct perfswitch *s, const struct engine_sample *sample, int woken)
 {
-    return sender_is_current(&s->sender, at->kernel_pcs, at->n_kernel_pcs);
+    const struct process_sample *at = &sample->at;
+    struct switch_sent *sent = &s->sent[(unsigned)at->tid % SENT_KNOWN];
+    if (sender_is_current(&s->sender, at->kernel_pcs, at->n_kernel_pcs)) {
+        *sent = (struct switch_sent){at->tid, woken, sample->time_ns};
+        return true;
+    }
+    return !at->n_kernel_pcs && sent->tid == at->tid && sent->woken == woken &&
+           sample->time_ns >= sent->time_ns && sample->time_ns - sent->time_ns <= SAME_WAKE_NS;
 }
 
 void perfswitch_wake(struct perfswitch *s, const struct engine_sample *sample, const uint8_t *raw,
@@ -275,12 +294,10 @@ void perfswitch_wake(struct perfswitch *s, const struct engine_sample *sample, c
     if (!s->waits || n < s->woken_at + sizeof tid)
         return;
     memcpy(&tid, raw + s->woken_at, sizeof tid);
-    struct waits_wake wake = {tid, sample->time_ns, at->regs.pc, {0}};
+    bool interrupt = at->pid <= 0 || (raw[FLAGS_AT] & IN_INTERRUPT && !is_sender(s, sample, tid));
+    struct waits_wake wake = {.tid = tid, .time_ns = sample->time_ns};
+    wake.known = interrupt ? WAKER_INTERRUPT : at->regs.pc ? WAKER_WALKED : WAKER_NAMED;
     if (!waits_wants_wake(s->waits, &wake))
-        return;
-    bool interrupt = at->pid <= 0 || (raw[FLAGS_AT] & IN_INTERRUPT && !is_sender(s, at));
-    wake.full = !interrupt && at->regs.pc;
-    if (interrupt && !waits_wants_wake(s->waits, &wake))
         return;
     if (wake.stack.i)
         wake.stack = woken_stack(s, at, wake.stack, interrupt);

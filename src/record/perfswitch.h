@@ -13,7 +13,8 @@
  * small and without a stack, report all wakes of the machine. Of two samples of one wake the one
  * with the stack counts. Where the machine is recorded, events of CPUs have stacks, and there is
  * one of these. A last event is of wakes in soft interrupts alone, with the kernel's call chain:
- * who sends over the loopback interface wakes that way (sender.h), and others do not.
+ * who sends over the loopback interface wakes that way (sender.h), and others do not. Where the
+ * machine is recorded it has no stack: that is in the sample of the same wake that comes after it.
  *
  * All calls are fine, and do nothing, where waits are not asked for.
  */
@@ -24,7 +25,7 @@
 
 #include <linux/perf_event.h>
 
-enum { WAKERS_KNOWN = 256, SWITCH_CPUS_KNOWN = 256 };
+enum { WAKERS_KNOWN = 256, SWITCH_CPUS_KNOWN = 256, SENT_KNOWN = 64 };
 
 struct perfswitch {
     struct waits *waits; /* NULL = not asked for */
@@ -33,6 +34,10 @@ struct perfswitch {
     size_t wakers;   /* events of wakeups */
     size_t woken_at; /* in their raw data: which thread is woken */
     struct sender sender;
+    struct switch_sent { /* by thread that sends: whom it woke last */
+        int tid, woken;
+        uint64_t time_ns;
+    } sent[SENT_KNOWN];
     struct switch_left { /* by CPU: who left it last */
         uint32_t cpu;
         int tid;

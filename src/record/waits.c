@@ -349,7 +349,7 @@ bool waits_wants_wake(struct waits *w, struct waits_wake *wake)
     struct waiter *t = waiter_find(w, wake->tid);
     if (!t || w->holes || t->untold || wake->time_ns < t->left_ns || wake->time_ns < t->leaves_ns)
         return false;
-    bool better = t->woken && wake->full && !t->woken_full;
+    bool better = t->woken && wake->known > t->waker_known;
     if (!is_blocked(t) && !better)
         return false;
     if (t->state == THREAD_BLOCKED)
@@ -370,7 +370,7 @@ void waits_wake(struct waits *w, const struct waits_wake *wake)
     if (!t->woken)
         t->woken_ns = wake->time_ns;
     t->woken = true;
-    t->woken_full = wake->full;
+    t->waker_known = wake->known;
     t->woken_stack = wake->stack;
 }
 

@@ -87,18 +87,25 @@ void waits_in(struct waits *w, const struct waits_at *at);
 /* Wakers will be reported. Before waits_start(). */
 void waits_expect_wakes(struct waits *w);
 
+/* How much is known of who wakes: of several samples of one wake the one that knows most counts. */
+enum waker_known {
+    WAKER_INTERRUPT, /* nothing but that it was an interrupt, as far as this sample says */
+    WAKER_NAMED,
+    WAKER_WALKED, /* its functions, too */
+};
+
 /* Somebody lets a thread go on. */
 struct waits_wake {
     int tid;
     uint64_t time_ns;
-    bool full; /* the waker's functions are known, not its name alone */
+    enum waker_known known;
     struct stack_id
         stack; /* where the thread waits; then with the waker's behind it. 0 = unknown */
 };
 
 /*
  * Whether W is worth being reported: its thread is blocked and nobody woke it yet, or somebody of
- * whom only the name is known. Sets its stack to where the thread waits.
+ * whom less is known. Sets its stack to where the thread waits.
  */
 bool waits_wants_wake(struct waits *w, struct waits_wake *wake);
 void waits_wake(struct waits *w, const struct waits_wake *wake);

@@ -45,7 +45,8 @@ struct waiter {
     uint64_t leaves_ns;    /* it runs, and left at this time: its record is to come; 0 = no */
     uint64_t left_ns;      /* when its wait began */
     enum waits_way way;
-    bool woken, woken_full; /* since then; by somebody whose functions are known */
+    bool woken; /* since then */
+    enum waker_known waker_known;
     uint64_t woken_ns;
     struct stack_id woken_stack;     /* with the waker's functions; empty = not known */
     uint32_t cpu;                    /* where it ran last */

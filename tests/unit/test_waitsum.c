@@ -381,7 +381,7 @@ static void boss_waits_from(struct stage *s, const char *waker, uint64_t from_ns
         profile_add_named_frame(p, text_of("futex_do_wait"), FRAME_KERNEL)};
     waits_leave(s->waits, &a, stacks_intern(&p->stacks, frames, 2), UNWIND_WHOLE);
     waits_out(s->waits, &a, false);
-    struct waits_wake wake = {tid, 999000000, true, {0}};
+    struct waits_wake wake = {tid, 999000000, WAKER_WALKED, {0}};
     assert_true(waits_wants_wake(s->waits, &wake));
     wake.stack = stacks_push(&p->stacks, wake.stack, waitstream_waker(p, text_of(waker)));
     waits_wake(s->waits, &wake);

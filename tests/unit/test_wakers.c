@@ -77,7 +77,7 @@ static bool scene_wakes(struct scene *s, int tid, uint64_t ns, const char *waker
                         const char *function)
 {
     struct profile *p = s->profile;
-    struct waits_wake w = {tid, ns, function != NULL, {0}};
+    struct waits_wake w = {tid, ns, function ? WAKER_WALKED : WAKER_NAMED, {0}};
     if (!waits_wants_wake(s->waits, &w))
         return false;
     w.stack = stacks_push(&p->stacks, w.stack, waitstream_waker(p, text_of(waker)));
