@@ -560,7 +560,7 @@ small() {
     COMP_WORDS=(kelvin help --as m) COMP_CWORD=3
     _kelvin
     [ "${COMPREPLY[*]}" = man ]
-    COMP_WORDS=(kelvin help --as = m) COMP_CWORD=4 # as readline cuts --as=m
+    COMP_WORDS=(kelvin help --as "=" m) COMP_CWORD=4 # as readline cuts --as=m
     _kelvin
     [ "${COMPREPLY[*]}" = man ]
     COMP_WORDS=(kelvin convert -t pp) COMP_CWORD=3
