@@ -209,7 +209,7 @@ static struct history_shares *share_pile_get(struct share_pile *p, int64_t name_
 }
 
 /* Grouped and sorted here, not by SQLite: rows come in the order of the primary key, and that all
- * are sorted by name took four fifths of the time of 10,000 runs with 40 functions each. */
+ * are sorted by name took most of the time of 10,000 runs with 40 functions each. */
 static int pile_shares(struct store *s, const struct history_filter *f, struct share_pile *to,
                        struct err *err)
 {
