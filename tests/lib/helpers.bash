@@ -44,7 +44,7 @@ wait_until() { # SECONDS COMMAND...
     local end=$((SECONDS + $(patience "$1")))
     shift
     until "$@" 2>/dev/null; do
-        [ $SECONDS -lt $end ] || fail "in vain: $*"
+        [ $SECONDS -lt $end ] || { fail "in vain: $*"; return; }
         sleep 0.05
     done
 }
