@@ -83,8 +83,7 @@ static void patterns_match_what_the_library_matches(void **state)
         "cab",
         "a b",
         "\xff",
-        "a\xff"
-        "b",
+        "a\377b",
         "std::vector<int>",
     };
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
