@@ -62,9 +62,7 @@ int baseline_rename(struct series_set *set, const char *spec, struct err *err)
     return 0;
 }
 
-enum gate baseline_gate(const struct comparisons *c, const struct opt_list *gates)
+enum gate baseline_gate(const struct comparisons *c)
 {
-    if (c->n == 0 && gates && gates->n > 0)
-        return GATE_UNDECIDED;
-    return verdict_worst(c->at, c->n);
+    return c->n ? verdict_worst(c->at, c->n) : GATE_UNDECIDED;
 }

@@ -18,6 +18,6 @@ char *baseline_rebuilt(const struct meta *before, const struct meta *now);
  */
 int baseline_rename(struct series_set *set, const char *spec, struct err *err);
 
-/* What all comparisons with a baseline come to. Gates were asked for, and it has no benchmark in
- * common: nobody can tell whether they hold. */
-enum gate baseline_gate(const struct comparisons *c, const struct opt_list *gates);
+/* What all comparisons with a baseline come to. Without a benchmark in common nothing was compared:
+ * undecided, with gates or without. */
+enum gate baseline_gate(const struct comparisons *c);

@@ -151,7 +151,7 @@ int outcome_code(const struct outcome *o)
 {
     const struct session *s = &o->session;
     enum gate among = verdict_worst(s->comparisons.at, s->comparisons.n);
-    enum gate against = o->has_baseline ? baseline_gate(&o->against, s->opts.gates) : GATE_NONE;
+    enum gate against = o->has_baseline ? baseline_gate(&o->against) : GATE_NONE;
     if (among == GATE_BROKEN)
         return EXIT_FAILS;
     if (s->stopped)

@@ -225,7 +225,8 @@ const struct command command_bench = {
         "the band. A baseline from another host, frequency governor or with other measuring "
         "options is refused without --force. Another build is compared, and the report says so.\n\n"
         "CSV has a row for each run and measure. JSON has all runs and the statistics.\n\n"
-        "Exit code 3: slower than --max-regression allows; 4: inconclusive.",
+        "Exit code 3: slower than --max-regression allows; 4: inconclusive, or no "
+        "benchmark in common with the baseline.",
     .examples =
         "kelvin bench './app --n 1000'                             # one command\n"
         "kelvin bench './old --n 1000' './new --n 1000'            # which is faster?\n"

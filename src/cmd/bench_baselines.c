@@ -230,7 +230,7 @@ static int bench_baselines_compare(struct side_by_side *v, const struct cmd_benc
     if (v->n != 2)
         return EXIT_OK;
     bench_tell_baseline(&v->comparisons, o);
-    return verdict_code(baseline_gate(&v->comparisons, &o->max_regression));
+    return verdict_code(baseline_gate(&v->comparisons));
 }
 
 static int run_compare(const struct cmd_bench_opts *o, const struct opt_result *operands,

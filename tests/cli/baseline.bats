@@ -210,7 +210,10 @@ END
     kelvin bench --compare one two --max-regression 10%
     exits 4
     kelvin bench --compare one two
-    exits 0
+    exits 4
+    kelvin bench -q --runs 3 --name new --against one --force true
+    exits 4
+    [[ $stderr == *"no benchmark in common"* ]] || fail "$stderr"
 }
 
 @test "a baseline of another build is compared, and that is told" {
@@ -256,11 +259,12 @@ END
     import_of main sort=1000 gone=500
     import_of feature sort2=1000 fresh=20
     kelvin bench --compare main feature
-    exits 0
+    exits 4
     [[ $output == *"In the baseline and not measured now: sort, gone."* ]]
     [[ $output == *"New, and not in the baseline: sort2, fresh."* ]]
     [[ $stderr == *"no benchmark in common"*"--rename"* ]]
     kelvin bench --compare main feature --rename sort=sort2
+    exits 0
     [[ $output =~ sort2\ +1.000\ us\ +1.000\ us\ +\+0.0% ]]
     kelvin bench --rename sort=sort2
     exits 0

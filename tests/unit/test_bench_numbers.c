@@ -132,8 +132,8 @@ static void numbers_of_sets(struct buf *b)
         autofree char *differ = baseline_differences(&before.meta, &now.meta),
                       *built = baseline_rebuilt(&before.meta, &now.meta);
         buf_printf(b, "set %zu: %zu worst %d code %d baseline %d differ %zu built %zu\n", k, all.n,
-                   worst, verdict_code(worst), baseline_gate(&all, &gates[k % 4]),
-                   differ ? strlen(differ) : 0, built ? strlen(built) : 0);
+                   worst, verdict_code(worst), baseline_gate(&all), differ ? strlen(differ) : 0,
+                   built ? strlen(built) : 0);
         free(all.at);
         series_set_done(&before);
         series_set_done(&now);
