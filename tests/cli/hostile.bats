@@ -112,11 +112,11 @@ print(';'.join('g' for i in range(100000)), 2)" >deep.folded
 }
 
 # A chain of N functions, each sampled once.
-write_chain() { # FILE N
-    python3 - "$1" "$2" <<'PY'
+write_chain() { # FILE N [NAMES]
+    python3 - "$1" "$2" "${3:-10}" <<'PY'
 import json, sys
-n = int(sys.argv[2])
-nodes = [{"id": i, "callFrame": {"functionName": "f%d" % (i % 10), "url": "", "lineNumber": 0},
+n, names = map(int, sys.argv[2:])
+nodes = [{"id": i, "callFrame": {"functionName": "f%d" % (i % names), "url": "", "lineNumber": 0},
           "children": [i + 1] if i < n else []} for i in range(1, n + 1)]
 json.dump({"nodes": nodes, "startTime": 0, "endTime": n, "samples": list(range(1, n + 1)), "timeDeltas": [1] * n},
           open(sys.argv[1], "w"))
@@ -133,6 +133,12 @@ PY
         complains "GiB" "times as large as the profile" "kelvin, firefox"
         no_file out
     done
+    # Twelve thousand functions: numbers of six digits, and each column repeats them.
+    write_chain names.cpuprofile 12000 12000
+    kelvin convert --to speedscope names.cpuprofile -o out
+    exits 1
+    complains "times as large as the profile" "kelvin, firefox"
+    no_file out
     kelvin convert deep.cpuprofile -o deep.kelvin
     exits 0
     [ "$(info deep.kelvin samples)" = 40000 ] || fail "$(info deep.kelvin samples)"

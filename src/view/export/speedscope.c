@@ -153,6 +153,45 @@ static void add_frame_numbers(struct writer *w, struct frame_id id)
         add_uint(&w->text, w->of_line[f->first_line + i]);
 }
 
+/* A number and its comma. */
+static uint64_t uint_bytes(uint32_t v)
+{
+    uint64_t n = 2;
+    while (v /= 10)
+        n++;
+    return n;
+}
+
+static uint64_t frame_numbers_bytes(const struct writer *w, struct frame_id id)
+{
+    const struct frame *f = profile_frame(w->p, id);
+    uint64_t bytes = f->n_lines ? 0 : uint_bytes(w->of_bare[id.i]);
+    for (size_t i = 0; i < f->n_lines; i++)
+        bytes += uint_bytes(w->of_line[f->first_line + i]);
+    return bytes;
+}
+
+/* Each column of each row repeats its whole stack. */
+static int speedscope_check_size(const struct writer *w, struct err *err)
+{
+    enum { NODE_BYTES = 16, ROW_BYTES = 24 };
+    const struct profile *p = w->p;
+    size_t n = p->stacks.nodes.n;
+    autofree uint64_t *width = mem_calloc(n, sizeof *width);
+    for (size_t i = 1; i < n; i++) {
+        struct stack_node node = p->stacks.nodes.at[i];
+        width[i] = width[node.parent.i] + frame_numbers_bytes(w, node.frame);
+    }
+    uint64_t bytes = 0, held = n * NODE_BYTES;
+    for (size_t i = 0; i < w->types.n; i++) {
+        const struct rows *r = speedscope_out_rows_of(w, (int)i);
+        held += r->n * ROW_BYTES;
+        for (size_t k = 0; k < r->n; k++)
+            bytes += width[r->stack[k].i];
+    }
+    return export_check_size(bytes, held, err);
+}
+
 static void write_stack(struct writer *w, struct stack_id id)
 {
     const struct stack_node *nodes = w->p->stacks.nodes.at;
@@ -462,11 +501,10 @@ static int speedscope_write(FILE *out, const struct selection *s, const struct e
     struct writer w = {.j = {.out = out}, .p = s->profile, .active_value = s->value};
     int first = choose_types(&w, s, opts->all);
     labels_init(&w.labels, w.p, &(struct label_opts){0});
-    int rc = export_check_stacks(w.p, w.streams.at, w.streams.n, err);
-    if (rc == 0) {
-        collect_frames(&w);
+    collect_frames(&w);
+    int rc = speedscope_check_size(&w, err);
+    if (rc == 0)
         write_file(&w, first);
-    }
     labels_done(&w.labels);
     vec_done(&w.frames);
     vec_done(&w.types);
