@@ -123,6 +123,7 @@ export class LocksPane extends Story {
     show(l) {
         const waited = l.locks.filter(k => k.waits), locks = waited.filter(excludes), others = waited.filter(k => !excludes(k));
         return [el('h2', null, 'Locks'), this.total(locks, 'lock', 'locks', '') || el('p', null, 'No call that locks a mutex or read-write lock had to wait.'),
+            l.woken_in_vain ? el('p', null, `The kernel saw ${count(l.blocked_waits)} wait${l.blocked_waits === 1 ? '' : 's'} inside these calls: at least ${count(l.woken_in_vain)} time${l.woken_in_vain === 1 ? '' : 's'} a thread woke, found the lock taken again and waited once more.`) : null,
             this.total(others, 'condition, semaphore or barrier', 'conditions, semaphores or barriers', ' That may be idleness.'),
             l.retaken_waits ? el('p', null, `At the end of waits for a condition, threads waited ${count(l.retaken_waits)} time${l.retaken_waits === 1 ? '' : 's'} for its mutex, which another thread held: ${time(l.retaken_ns)} in total.`) : null,
             l.futex_waits ? el('p', null, `The kernel also saw ${count(l.futex_waits)} wait${l.futex_waits === 1 ? '' : 's'} for locks outside of pthreads, ${time(l.futex_ns)} in total.`) : null,

@@ -268,21 +268,29 @@ static void add_futexes(struct lockstory *s)
     const struct rows *r = &profile_stream(p, streams.waits)->rows;
     const int64_t *count = r->value[streams.wait_column[WAIT_COUNT]];
     const int64_t *blocked = r->value[streams.wait_column[WAIT_BLOCKED]];
-    enum { UNKNOWN, OTHER, FOREIGN, RETAKEN };
+    enum { UNKNOWN, OTHER, FOREIGN, RETAKEN, LOCKING };
     autofree uint8_t *known = mem_calloc(p->stacks.nodes.n, 1); /* by stack */
     for (size_t i = 0; i < r->n; i++) {
         struct stack_id stack = r->stack[i];
         if (blocked[i] <= 0)
             continue;
         if (known[stack.i] == UNKNOWN)
-            known[stack.i] = is_retaken_mutex(p, stack)  ? RETAKEN
-                             : is_foreign_lock(p, stack) ? FOREIGN
-                                                         : OTHER;
+            known[stack.i] = is_retaken_mutex(p, stack)                   ? RETAKEN
+                             : is_foreign_lock(p, stack)                  ? FOREIGN
+                             : waitreason_of_stack(p, stack) == WAIT_LOCK ? LOCKING
+                                                                          : OTHER;
+        s->blocked_waits += known[stack.i] == LOCKING ? (uint64_t)count[i] : 0;
         s->futex_waits += known[stack.i] == FOREIGN ? (uint64_t)count[i] : 0;
         s->futex_ns += known[stack.i] == FOREIGN ? (uint64_t)blocked[i] : 0;
         s->retaken += known[stack.i] == RETAKEN ? (uint64_t)count[i] : 0;
         s->retaken_ns += known[stack.i] == RETAKEN ? (uint64_t)blocked[i] : 0;
     }
+}
+
+uint64_t lockstory_woken_in_vain(const struct lockstory *s)
+{
+    uint64_t calls = s->locks_total.waits;
+    return s->waits_stream->lost || s->blocked_waits < calls ? 0 : s->blocked_waits - calls;
 }
 
 /* --- all of it --- */

@@ -71,6 +71,7 @@ struct lockstory {
     uint64_t retaken,
         retaken_ns; /* by the kernel: for the mutex, at the end of a condition's wait */
     uint64_t open;  /* of the waits: they had not ended when the program or the recording did */
+    uint64_t blocked_waits;           /* by the kernel: times off a CPU inside calls that lock */
     uint64_t futex_waits, futex_ns;   /* that the kernel saw and no function of pthreads explains */
     VEC(struct lockstory_lock) locks; /* longest wait in total first */
     VEC(struct lockstory_order) orders;
@@ -87,6 +88,12 @@ void lockstory_done(struct lockstory *s);
 /* The functions of a stack, the innermost that does more than lock first; free it. MAX = how many.
  */
 char *lockstory_path(struct lockstory *s, struct stack_id stack, size_t max);
+
+/*
+ * How often a thread woke inside a call that locks, found the lock taken again, and waited once
+ * more: at least so often, as other calls get the lock before they leave their CPU.
+ */
+uint64_t lockstory_woken_in_vain(const struct lockstory *s);
 
 /* Whether a lock has no name but its address, which several locks may have one after the other. */
 bool lockstory_is_address(struct text name);

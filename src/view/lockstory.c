@@ -159,11 +159,18 @@ static void lockstory_add_total(struct document *d, const struct lockstory_total
 /* A pool without work waits too: what may be idleness is not added to waits for locks. */
 static void lockstory_add_totals(struct document *d, const struct lockstory *s)
 {
-    char n[UNITS_MAX], time[UNITS_MAX];
+    char n[UNITS_MAX], again[UNITS_MAX], time[UNITS_MAX];
     if (s->locks_total.waits)
         lockstory_add_total(d, &s->locks_total, s->locks_total.n == 1 ? "lock" : "locks", "");
     else
         document_text(d, "No call that locks a mutex or read-write lock had to wait.");
+    uint64_t vain = lockstory_woken_in_vain(s);
+    if (vain)
+        document_text(d,
+                      "The kernel saw %s wait%s inside these calls: at least %s time%s a thread "
+                      "woke, found the lock taken again and waited once more.",
+                      units_count(n, s->blocked_waits), s->blocked_waits == 1 ? "" : "s",
+                      units_count(again, vain), vain == 1 ? "" : "s");
     if (s->signals_total.waits)
         lockstory_add_total(d, &s->signals_total,
                             s->signals_total.n == 1 ? "condition, semaphore or barrier"
@@ -195,8 +202,8 @@ static void lockstory_add_head(struct document *d, const struct lockstory_view *
         document_text(
             d,
             "The kernel also saw %s wait%s for locks outside of pthreads, %s in total: the "
-            "program's "
-            "own, its runtime's (Rust, Go) or C11's. Which lock it was and who held it is unknown.",
+            "program's own, its runtime's (Rust, Go), C11's, or inside the C library (malloc, "
+            "streams). Which lock it was and who held it is unknown.",
             units_count(n[0], s->futex_waits), s->futex_waits == 1 ? "" : "s",
             units_scaled(time, (double)s->futex_ns, SCALED_NS));
     if (s->waits_stream->lost)

@@ -128,6 +128,8 @@ void lockstory_print_json(FILE *out, const struct lockstory_view *v)
     json_put_uint(&j, "waits", s->waits);
     json_put_uint(&j, "open_waits", s->open);
     json_put_uint(&j, "wait_ns", s->wait_ns);
+    json_put_uint(&j, "blocked_waits", s->blocked_waits);
+    json_put_uint(&j, "woken_in_vain", lockstory_woken_in_vain(s));
     json_put_uint(&j, "retaken_waits", s->retaken);
     json_put_uint(&j, "retaken_ns", s->retaken_ns);
     json_put_uint(&j, "futex_waits", s->futex_waits);

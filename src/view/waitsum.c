@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/units.h"
 #include "model/meta.h"
+#include "model/streamkind.h"
 #include "view/document.h"
 #include "view/waitpath.h"
 
@@ -527,6 +528,10 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v, bool 
                       : "Runnable: preempted, or born and not on a CPU yet. Blocked time contains "
                         "the wait for a CPU after waking up. The states of a thread add up to its "
                         "wall time.");
+    if (v->sum->by_reason[WAIT_LOCK].n &&
+        stream_kind_find(v->sum->selection->profile, STREAM_LOCKS) >= 0)
+        document_text(d, "Lock: each time off a CPU is a wait. One call waits several times where "
+                         "the lock is taken again before the woken thread runs.");
 }
 
 /* --- printing --- */

@@ -216,6 +216,19 @@ END
     [[ $output == *"The kernel also saw"*"locks outside of pthreads"*"who held it is unknown"* ]] || fail "$output"
 }
 
+@test "a call that wakes and finds the lock taken again is one wait of the program and several of the kernel" {
+    kelvin record --locks --waits -o r.kelvin -- "$TARGET/locks" greedy
+    [ "$status" -eq 0 ] || skip "no waits here: $stderr"
+    [ "$("$KELVIN" report --waits --format json r.kelvin | jq .stacks_recorded)" = true ] || skip "needs the right to see the kernel"
+    [ "$(locks .lost)" = 0 ] || skip "records were lost"
+    [ "$(locks '.woken_in_vain >= 1 and .woken_in_vain == .blocked_waits - .waits')" = true ] || fail "$(locks .)"
+    [ "$(locks .blocked_waits)" = "$("$KELVIN" report --waits --format json r.kelvin | jq '[.reasons[] | select(.reason == "lock") | .waits] | add')" ]
+    kelvin locks --width 300 r.kelvin
+    [[ $output == *"The kernel saw "*" woke, found the lock taken again and waited once more."* ]] || fail "$output"
+    kelvin report --waits r.kelvin
+    [[ $output == *"Lock: each time off a CPU is a wait."* ]] || fail "$output"
+}
+
 @test "locks: what cannot be done is refused with a reason" {
     kelvin record --locks -p $$ -o r.kelvin
     exits 125

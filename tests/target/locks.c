@@ -7,6 +7,7 @@
  *     locks preempted  who lets a lock go is preempted by who waited, which lets go as well: exits
  *                      with 3 where a thread may not be urgent
  *     locks order      the same in one order
+ *     locks greedy     one thread takes the lock again as soon as it lets go, another waits for it
  *     locks odd        recursive, error-checking, robust and PI mutexes, a thread that dies holding
  *                      one, a fork, timeouts, cancellation: exits with 0 if all behave as they
  * should locks pair N     N times lock and unlock of a free mutex: nanoseconds for each
@@ -456,6 +457,41 @@ static int preempted(void)
     return 0;
 }
 
+/* --- greedy --- */
+
+enum { GREEDY_ROUNDS = 100 };
+
+static pthread_mutex_t greedy_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool greedy_has_it, greedy_is_done;
+
+static void *greedy_thread(void *arg)
+{
+    for (int i = 0; i < GREEDY_ROUNDS; i++) {
+        pthread_mutex_lock(&greedy_lock);
+        greedy_has_it = true;
+        sleep_ms(2);
+        pthread_mutex_unlock(&greedy_lock);
+    }
+    greedy_is_done = true;
+    return arg;
+}
+
+static void greedy(void)
+{
+    unsigned long long calls = 0;
+    pthread_t t;
+    pthread_create(&t, NULL, greedy_thread, NULL);
+    while (!greedy_has_it)
+        sleep_ms(1);
+    uint64_t start = now_ns();
+    for (; !greedy_is_done; calls++) {
+        pthread_mutex_lock(&greedy_lock);
+        pthread_mutex_unlock(&greedy_lock);
+    }
+    printf("greedy_lock %llu %llu\n", calls, (unsigned long long)(now_ns() - start));
+    pthread_join(t, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -469,6 +505,8 @@ int main(int argc, char **argv)
         inversion(false);
     else if (strcmp(what, "odd") == 0)
         odd_mutexes(), odd_waits(), odd_fork();
+    else if (strcmp(what, "greedy") == 0)
+        greedy();
     else if (strcmp(what, "preempted") == 0)
         return preempted();
     else

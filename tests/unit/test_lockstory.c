@@ -183,6 +183,54 @@ static void mutexes_taken_back_after_a_condition_are_counted(void **state)
     profile_free(m.p);
 }
 
+/* A wait that the kernel saw below pthread_mutex_lock(), which passed our library. */
+static void made_add_blocked(struct made *m, const struct waitstream *w, uint64_t at_ns)
+{
+    struct err err;
+    struct mapping library = {.path = profile_add_str(m->p, text_of("/lib/libkelvin-locks.so"))};
+    struct function ours = {.name = profile_add_str(m->p, text_of("pthread_mutex_lock"))};
+    struct line line = {.function = profile_add_function(m->p, &ours)};
+    struct frame_key ours_key = {.pc = 7,
+                                 .mapping = profile_add_mapping(m->p, &library),
+                                 .kind = FRAME_USER,
+                                 .lines = &line,
+                                 .n_lines = 1};
+    struct frame_id frames[3] = {
+        profile_add_named_frame(m->p, text_of("main"), FRAME_USER),
+        profile_add_frame(m->p, &ours_key),
+        profile_add_named_frame(m->p, text_of("futex_wait"), FRAME_KERNEL)};
+    int64_t values[WAIT_COLUMNS] = {[WAIT_COUNT] = 1, [WAIT_BLOCKED] = 30};
+    struct row row = {.stack = stacks_intern(&m->p->stacks, frames, 3),
+                      .thread = m->threads[0],
+                      .has_time = true,
+                      .time_ns = at_ns,
+                      .duration_ns = 30,
+                      .values = values};
+    assert_int_equal(profile_add_row(m->p, w->waits, &row, &err), 0);
+}
+
+static void one_call_that_waits_three_times_was_woken_in_vain_twice(void **state)
+{
+    (void)state;
+    struct made m;
+    struct lockstory s;
+    struct waitstream w;
+    struct err err;
+    made_init(&m);
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "f", 0, 1000, 500});
+    assert_true(waitstream_add(m.p, &w));
+    for (uint64_t i = 0; i < 3; i++)
+        made_add_blocked(&m, &w, 1000 + 100 * i);
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    assert_int_equal(s.locks_total.waits, 1);
+    assert_int_equal(s.blocked_waits, 3);
+    assert_int_equal(lockstory_woken_in_vain(&s), 2);
+    s.locks_total.waits = 4; /* some got it before they left their CPU */
+    assert_int_equal(lockstory_woken_in_vain(&s), 0);
+    lockstory_done(&s);
+    profile_free(m.p);
+}
+
 static void who_locks_for_others_is_not_named(void **state)
 {
     (void)state;
@@ -327,6 +375,7 @@ int main(void)
         cmocka_unit_test(waits_are_summed_by_lock_and_place),
         cmocka_unit_test(locks_waited_for_as_long_have_an_order),
         cmocka_unit_test(mutexes_taken_back_after_a_condition_are_counted),
+        cmocka_unit_test(one_call_that_waits_three_times_was_woken_in_vain_twice),
         cmocka_unit_test(who_locks_for_others_is_not_named),
         cmocka_unit_test(a_profile_without_locks_is_refused),
         cmocka_unit_test(a_convoy_needs_many_waits_for_a_lock_that_excludes),
