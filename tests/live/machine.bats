@@ -193,7 +193,8 @@ E
     exits 0
     [[ $stderr == *"outside of this PID namespace"* ]] || fail "$stderr"
     names=$("$KELVIN" report --by process --format json --top 1000 r.kelvin | jq -r '.groups[].name' | sort -u | paste -sd' ')
-    [[ $names == "[outside]" || $names == "[outside] kelvin" ]] || fail "$names"
+    # A thread that is just ending has lost its number, inside of the namespace or not: its samples are of "[ended]".
+    [[ $names =~ ^("[ended] ")?"[outside]"(" kelvin")?$ ]] || fail "$names"
 }
 
 @test "thousands of processes that come and go are recorded in little memory, and none is unnamed" {
