@@ -148,10 +148,35 @@ END
     [ "$(get "/$token/" -H 'Origin: http://evil.example')" = 403 ]
     [ "$(get "/$token/" -0 -H 'Host:')" = 400 ]
     [ "$(get "/$token/" -X POST -d x=y)" = 405 ]
-    curl -sI "$ADDRESS" >head.txt
-    grep -q "Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval';" head.txt
-    run ! grep -i "script-src[^;]*unsafe-inline" head.txt
-    grep -qi 'Cache-Control: no-store' head.txt
+    # Whatever is answered, and be it no.
+    local path
+    for path in "" view.js data0.gz core.wasm.gz still.html nosuch; do
+        curl -sI "$ADDRESS$path" | tr -d '\r' >head.txt
+        diff - <(grep -E '^(Content-Security|Referrer|Cross-Origin|X-Content|Cache)' head.txt | sort) <<'END'
+Cache-Control: no-store
+Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+Cross-Origin-Resource-Policy: same-origin
+Referrer-Policy: no-referrer
+X-Content-Type-Options: nosniff
+END
+        run ! grep -i '^Access-Control' head.txt
+    done
+}
+
+@test "view: the token cannot be guessed, and each server has its own" {
+    need_page
+    timed
+    local n
+    for n in 1 2; do
+        serve timed.json
+        basename "$ADDRESS" >"token$n"
+        # Of sixteen random bytes, fewer than ten different ones are seen once in 10^9 times.
+        [ "$(fold -w 2 "token$n" | sort -u | wc -l)" -ge 10 ] || fail "token $(<"token$n")"
+        kill "$SERVER"
+        SERVER=
+    done
+    paste <(fold -w 2 token1) <(fold -w 2 token2) >both
+    [ "$(awk '$1 == $2' both | wc -l)" -le 4 ] || fail "$(<both)"
 }
 
 # A program in place of the browser's that does not end before it has the page.

@@ -63,11 +63,22 @@ static void a_name_that_is_not_this_machine_is_refused(void **state)
     assert_int_equal(status_of("GET /metrics HTTP/1.1\r\n\r\n", NULL), 400);
     assert_int_equal(status_of("GET /metrics HTTP/1.1\r\nHost:\r\n\r\n", NULL), 403);
     assert_int_equal(status_of("GET /metrics HTTP/1.0\r\n\r\n", NULL), 400);
-    static const char *const no_numbers[] = {"[evil.example", "[evil.example]:80", "[", "[]",
-                                             "[127.0.0.1]"};
-    for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++) {
-        autofree char *request =
-            mem_printf("GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n", no_numbers[i]);
+    static const char *const others[] = {"[evil.example",
+                                         "[evil.example]:80",
+                                         "[",
+                                         "[]",
+                                         "[127.0.0.1]",
+                                         "localhost.evil.example",
+                                         "localhost.:80",
+                                         "localhostx",
+                                         "xlocalhost",
+                                         "[localhost]",
+                                         "127.0.0.1.",
+                                         "127.0.0.1@evil.example",
+                                         "127.1",
+                                         "0x7f000001"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        autofree char *request = mem_printf("GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n", others[i]);
         assert_int_equal(status_of(request, NULL), 403);
     }
     static const char nul[] = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\0.evil.example\r\n\r\n";
@@ -251,6 +262,52 @@ static void connections_that_ask_nothing_cut_off_nobody(void **state)
     listen_close(l);
 }
 
+/* Whether it says nothing or a byte now and then: its time ends. */
+static void a_client_that_takes_for_ever_is_cut_off(void **state)
+{
+    static const char *const said[] = {"", "GET /other HTTP/1.1\r\nHost: 127"};
+    struct listen_opts o = {.address = "0", .pages = pages, .client_ns = 50000000};
+    struct listen *l;
+    struct err err;
+    (void)state;
+    assert_int_equal(listen_open(&o, &l, &err), 0);
+    alarm(60);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        struct pollfd ended = {connect_to(l), POLLRDHUP, 0};
+        assert_int_equal(send(ended.fd, said[i], strlen(said[i]), 0), strlen(said[i]));
+        while (poll(&ended, 1, 5) == 0) {
+            listen_poll(l);
+            if (i && send(ended.fd, "x", 1, MSG_NOSIGNAL) < 0)
+                break;
+        }
+        close(ended.fd);
+    }
+    alarm(0);
+    listen_close(l);
+}
+
+/* What sockets hold comes, the rest does not. */
+static void a_client_that_does_not_read_is_cut_off(void **state)
+{
+    enum { PAGE_BYTES = 64 << 20 };
+    static const char request[] = "GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    autofree char *large = mem_calloc(PAGE_BYTES, 1);
+    const struct listen_page one[] = {
+        {.path = "/large", .type = "text/plain", .bytes = {large, PAGE_BYTES}}, {0}};
+    struct listen_opts o = {.address = "0", .pages = one, .client_ns = 50000000};
+    struct listen *l;
+    struct err err;
+    (void)state;
+    assert_int_equal(listen_open(&o, &l, &err), 0);
+    int fd = connect_to(l);
+    assert_int_equal(send(fd, request, sizeof request - 1, 0), sizeof request - 1);
+    listen_poll(l);
+    usleep(60000);
+    assert_true(read_rest(l, fd) < PAGE_BYTES);
+    close(fd);
+    listen_close(l);
+}
+
 /* As many descriptors as are open, and MORE. */
 static void leave_descriptors(rlim_t more, struct rlimit *ret_old)
 {
@@ -305,6 +362,8 @@ int main(void)
         cmocka_unit_test(any_bytes_are_a_request_or_none),
         cmocka_unit_test(addresses),
         cmocka_unit_test(connections_that_ask_nothing_cut_off_nobody),
+        cmocka_unit_test(a_client_that_takes_for_ever_is_cut_off),
+        cmocka_unit_test(a_client_that_does_not_read_is_cut_off),
         cmocka_unit_test(without_descriptors_somebody_is_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
