@@ -72,7 +72,7 @@ static void label_groups(struct builder *b)
     for (size_t i = 0; i < p->threads.n; i++) {
         const struct thread *t = &p->threads.at[i];
         autobuf struct buf name = {0};
-        bool known = t->name.i || t->tid != THREAD_NO_ID;
+        bool known = t->name.i || (b->o->group != GROUP_COMM && t->tid != THREAD_NO_ID);
         uint32_t label = 0;
         if (b->o->group != GROUP_NONE && known) {
             group_name(&name, p, t, b->o);

@@ -61,7 +61,9 @@ static bool read_us(struct jsonread *j, uint64_t *ret_ns)
 {
     int64_t value;
     int decimals;
-    if (!json_get_decimal(j, &value, &decimals))
+    bool is_text = json_peek(j) == JSON_STRING; /* Hermes writes numbers as texts */
+    if (is_text ? !text_decimal(json_get_text(j), &value, &decimals)
+                : !json_get_decimal(j, &value, &decimals))
         return false;
     unsigned __int128 ns = (unsigned __int128)value * 1000;
     for (; decimals > 0; decimals--)

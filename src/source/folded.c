@@ -14,7 +14,9 @@ enum { FOLDED_MAX_DEPTH = 100000 };
 
 struct folded {
     struct import *im;
-    uint64_t lines, senseless;           /* those that are not empty; of those without a count */
+    uint64_t lines, senseless;           /* those that are not empty; of those not like a stack */
+    uint64_t misfits;                    /* the same, or with a wrong count, or one too many */
+    bool has_separator;                  /* some line has a ';' */
     int stream, before_type, after_type; /* -1 until seen; plain files use after_type only */
     VEC(uint32_t) frame_of_name;         /* string id -> frame id + 1 */
     VEC(struct frame_id) frames;         /* of the current line */
@@ -40,6 +42,24 @@ static bool ends_in_number(struct text line)
     if (text_starts(last, "-"))
         last = (struct text){last.at + 1, last.n - 1};
     return last.n && last.at[0] >= '0' && last.at[0] <= '9';
+}
+
+/*
+ * Whether the text before the count may be a stack. Columns of a table are not, nor is JSON: a lone
+ * function's name has no two blanks in a row.
+ */
+static bool may_be_stack(struct text t)
+{
+    if (text_starts(t, "{\""))
+        return false;
+    bool blank = true;
+    for (size_t i = 0; i < t.n && !memchr(t.at, ';', t.n); i++) {
+        bool is_blank = t.at[i] == ' ' || t.at[i] == '\t';
+        if (t.at[i] == '\t' || (blank && is_blank))
+            return false;
+        blank = is_blank;
+    }
+    return true;
 }
 
 struct folded_line {
@@ -143,15 +163,20 @@ static int folded_line(struct folded *f, struct text text, struct err *err)
     struct folded_line line;
     struct stack_id stack;
     const char *why = parse_line(text, &line);
+    bool senseless = why ? !ends_in_number(text) : !may_be_stack(line.stack);
     f->lines++;
-    f->senseless += why && !ends_in_number(text);
+    f->senseless += senseless;
+    f->misfits += why || senseless;
+    f->has_separator |= !why && memchr(line.stack.at, ';', line.stack.n);
     if (why)
         return import_skip_line(f->im, err, "%s: '%.*s'", why, text.n < 60 ? (int)text.n : 60,
                                 text.at);
-    if (f->after_type >= 0 && (line.n_counts == 2) != (f->before_type >= 0))
+    if (f->after_type >= 0 && (line.n_counts == 2) != (f->before_type >= 0)) {
+        f->misfits += !senseless;
         return import_skip_line(f->im, err, "%s",
                                 line.n_counts == 2 ? "two counts in a file with one per line"
                                                    : "one count in a file with two a line");
+    }
     make_types(f, line.n_counts);
     struct err inner;
     if (line.count[0] == 0 && line.count[1] == 0)
@@ -164,15 +189,19 @@ static int folded_line(struct folded *f, struct text text, struct err *err)
     return 0;
 }
 
-/* A few broken lines are flaws. Where most lines are, the file is something else. */
+/*
+ * A few broken lines are flaws. Where most lines are, the file is something else; where no line has
+ * two frames, a quarter of them is enough.
+ */
 static int check_is_folded(const struct folded *f, struct err *err)
 {
-    if (f->senseless <= f->lines / 2)
+    uint64_t wrong = f->has_separator ? f->senseless : f->misfits;
+    if (wrong <= f->lines / (f->has_separator ? 2 : 4))
         return 0;
     return err_set(err, EXIT_INPUT,
-                   "not folded stacks: %llu of %llu lines do not end in a count; the first: %s",
-                   (unsigned long long)f->senseless, (unsigned long long)f->lines,
-                   f->im->first_skip);
+                   "not folded stacks: %llu of %llu lines are not a stack and a count%s%s",
+                   (unsigned long long)wrong, (unsigned long long)f->lines,
+                   f->im->first_skip[0] ? "; the first: " : "", f->im->first_skip);
 }
 
 static int folded_read(struct import *im, struct err *err)
@@ -209,14 +238,15 @@ static int folded_probe(struct text head, bool whole)
             continue;
         if (memchr(line.at, '\0', line.n))
             return 0;
-        if (parse_line(line, &parsed))
+        if (parse_line(line, &parsed) || !may_be_stack(parsed.stack))
             bad++;
         else
             good++;
         with_separator += memchr(line.at, ';', line.n) != NULL;
     }
     if (good == 0 && bad == 0) /* one line longer than the head */
-        return memchr(all.at, ';', all.n) && !memchr(all.at, '\0', all.n) ? 5 : 0;
+        return memchr(all.at, ';', all.n) && !memchr(all.at, '\0', all.n) && may_be_stack(all) ? 5
+                                                                                               : 0;
     if (good >= bad)
         return with_separator ? 30 : 10;
     return with_separator == good + bad ? 5 : 0; /* stacks, but hardly a number: say which line */

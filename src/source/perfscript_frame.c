@@ -69,8 +69,8 @@ static bool split_any(struct text line, struct perfscript_frame *ret)
         return false;
     ret->module = (struct text){open + 1, (size_t)(rest.at + rest.n - open) - 2};
     ret->symbol = without_offset(text_trim((struct text){rest.at, (size_t)(open - rest.at)}));
-    if (ret->symbol.n == 0) /* "pc  (module)": a symbol whose name is empty; "pc (module)": none */
-        ret->symbol = open - rest.at > 1 ? text_of(" ") : text_of("[unknown]");
+    if (ret->symbol.n == 0) /* old perf prints "pc  (module)" where newer ones say [unknown] */
+        ret->symbol = text_of("[unknown]");
     return true;
 }
 

@@ -99,7 +99,7 @@ static struct line known_line_of(struct known *k, struct text function, bool jav
 
 static struct mapping_id known_mapping_of(struct known *k, struct text module)
 {
-    if (text_is(module, "[unknown]") || text_is(module, "inlined"))
+    if (module.n == 0 || text_is(module, "[unknown]") || text_is(module, "inlined"))
         return (struct mapping_id){0};
     struct mapping m = {.path = profile_add_str(k->profile, module)};
     return profile_add_mapping(k->profile, &m);

@@ -16,6 +16,24 @@ load ../lib/helpers
     kelvin fold mixed.txt
     exits 5
     complains '90 of 150 lines'
+    # Tables end in numbers, too.
+    { for i in {1..40}; do echo "  fun$i   Module.hs:$i   $i   0.0  $((i % 7)).5"; done; } >table.prof
+    kelvin fold table.prof
+    exits 5
+    complains 'not a profile'
+    { echo 'Counts per second:'; for i in {1..20}; do echo "$i:00"; echo "sum $i"; done; } >log.txt
+    kelvin fold --from folded log.txt
+    exits 5
+    complains '21 of 41 lines'
+    printf '{"version":1,"data":"%0100000d;"}' 1 >long.json
+    kelvin fold long.json
+    exits 5
+    complains 'not a profile'
+    # Alone, functions with blanks in their names are stacks.
+    printf 'std::map<int, int>::find 3\nmain 4\n' >alone.folded
+    kelvin fold alone.folded
+    exits 0
+    prints $'main 4\nstd::map<int, int>::find 3'
 }
 
 @test "a folded stack may have 100,000 frames, and no more" {
