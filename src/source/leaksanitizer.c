@@ -8,6 +8,7 @@
  *         #0 0x561a8a8e0022 in malloc (/opt/app+0x31022) (BuildId: 254253a3)
  *         #1 0x561a8a8e27f7 in leak(int) /src/app.cc:9:89
  *         #2 0x561a8a8e27ff (/opt/app+0x337ff) (BuildId: 254253a3)        no name known
+ *         #3 0x102215750 in wrap_malloc+0xa0 (libclang_rt.dylib:x86_64+0x44750)     macOS
  *
  *     SUMMARY: LeakSanitizer: 20481 byte(s) leaked in 347 allocation(s).
  *
@@ -93,9 +94,14 @@ static bool is_allocation_function(struct text name)
     static const char *const names[] = {"malloc",         "calloc",   "realloc",
                                         "reallocarray",   "memalign", "aligned_alloc",
                                         "posix_memalign", "valloc",   "pvalloc"};
-    static const char prefix[] = "__interceptor_";
-    if (text_starts(name, prefix))
-        name = (struct text){name.at + sizeof prefix - 1, name.n - (sizeof prefix - 1)};
+    static const char *const prefixes[] = {"__interceptor_", "___interceptor_", "wrap_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t n = strlen(prefixes[i]);
+        if (text_starts(name, prefixes[i])) {
+            name = (struct text){name.at + n, name.n - n};
+            break;
+        }
+    }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (text_is(name, names[i]))
             return true;
@@ -134,6 +140,29 @@ static bool cut_module(struct text *t, struct text *ret_path, uint64_t *ret_offs
     t->n = (size_t)(open - t->at);
     *t = text_trim(*t);
     return true;
+}
+
+/* macOS: "libssl.3.dylib:x86_64" has the architecture behind the name. */
+static struct text without_arch(struct text path)
+{
+    static const char *const archs[] = {":x86_64", ":x86_64h", ":arm64", ":arm64e", ":i386"};
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        if (text_ends(path, archs[i]))
+            path.n -= strlen(archs[i]);
+    return path;
+}
+
+/* Without "+0xa0", where macOS says how far inside, and without "@@GLIBC_2.34". */
+static struct text bare_name(struct text t)
+{
+    const char *plus = memmem(t.at, t.n, "+0x", 3);
+    uint64_t offset;
+    if (plus && text_u64((struct text){plus + 3, (size_t)(t.at + t.n - plus) - 3}, 16, &offset))
+        t.n = (size_t)(plus - t.at);
+    const char *version = memmem(t.at, t.n, "@@", 2);
+    if (version && version > t.at)
+        t.n = (size_t)(version - t.at);
+    return t;
 }
 
 /* " FILE:LINE[:COLUMN]" at the end of T is cut off. */
@@ -190,11 +219,12 @@ static void parse_leak_frame(struct leaks *l, struct text t, uint64_t pc, struct
     uint64_t offset;
     struct function f = {0};
     if (cut_module(&t, &path, &offset) && offset <= pc)
-        key->mapping = leak_mapping(l, path, pc - offset, build_id);
+        key->mapping = leak_mapping(l, without_arch(path), pc - offset, build_id);
     if (!text_starts(t, "in "))
         return;
     t = text_trim((struct text){t.at + 3, t.n - 3});
     cut_source(&t, &file, &line->line);
+    t = bare_name(t);
     f.name = profile_add_str(p, t);
     f.file = profile_add_str(p, file);
     line->function = profile_add_function(p, &f);
