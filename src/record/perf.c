@@ -135,6 +135,33 @@ static int open_switches(struct perf_run *r, struct err *err)
     return 0;
 }
 
+static bool is_same_event(const struct perfattr *a, const struct perfattr *b)
+{
+    return a->attr.type == PERF_TYPE_SOFTWARE && b->attr.type == a->attr.type && !a->clock &&
+           b->attr.config == a->attr.config;
+}
+
+/*
+ * Of one software event there is one sample for all who ask (perfevents_event()): which of two of
+ * ours it is for cannot be known.
+ */
+static int refuse_same_events(const struct perf_run *r, struct err *err)
+{
+    for (size_t i = 0; i < r->n_events; i++) {
+        if (r->switches.stacks && is_same_event(&r->attrs[i], &r->attrs[r->n_events]))
+            return err_set(err, EXIT_ERROR,
+                           "waits are context switches with their stacks: leave out the event "
+                           "'%s', which would be those again",
+                           r->attrs[i].event);
+        for (size_t k = i + 1; k < r->n_events; k++)
+            if (is_same_event(&r->attrs[i], &r->attrs[k]))
+                return err_set(err, EXIT_ERROR,
+                               "'%s' and '%s' are one event of the kernel: leave one out",
+                               r->attrs[i].event, r->attrs[k].event);
+    }
+    return 0;
+}
+
 static int perf_open(const struct engine_opts *o, const struct engine_sink *to, void **ret,
                      struct err *err)
 {
@@ -153,7 +180,7 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
             return -1;
         }
     }
-    if (o->waits && open_switches(r, err) != 0) {
+    if ((o->waits && open_switches(r, err) != 0) || refuse_same_events(r, err) != 0) {
         free(r);
         return -1;
     }

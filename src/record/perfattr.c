@@ -128,7 +128,11 @@ static int set_event(struct perfattr *a, const char *event, struct err *err)
 {
     struct text name = cut_modifiers(a, text_of(event));
     snprintf(a->event, sizeof a->event, "%s", event);
-    if (!set_named(a, name) && !set_tracepoint(a, name) && !set_raw(a, name))
+    bool known = set_named(a, name) || set_tracepoint(a, name) || set_raw(a, name);
+    if (!known && memchr(name.at, ':', name.n) && !tracefs_can_read())
+        return err_set(err, EXIT_ERROR,
+                       "no right to look up the tracepoint '%s' in tracefs: run as root", event);
+    if (!known)
         return err_set(err, EXIT_ERROR,
                        "no event '%s': use cycles, instructions, cache-misses, branch-misses, "
                        "cpu-clock, page-faults, context-switches, GROUP:TRACEPOINT or rHEX",

@@ -410,7 +410,21 @@ uint32_t perfevents_event(const struct perfevents *e, uint64_t id)
     struct perfid key = {.id = id};
     const struct perfid *found =
         e->n_events > 1 ? bsearch(&key, e->ids.at, e->ids.n, sizeof key, compare_ids) : NULL;
-    return found ? found->event : 0;
+    return found ? found->event : e->foreign;
+}
+
+/*
+ * The kernel (6.18 at least) fills in one sample of a software event for all who asked for that
+ * event on a CPU, so that it comes to our ring with the id of another recorder's. Clocks and
+ * tracepoints have samples of their own.
+ */
+static uint32_t event_of_foreign_ids(const struct perfattr *a, size_t n)
+{
+    uint32_t event = 0;
+    for (size_t i = 0; i < n; i++)
+        if (a[i].attr.type == PERF_TYPE_SOFTWARE && !a[i].clock)
+            event = (uint32_t)i;
+    return event;
 }
 
 /* Those that share a rate start one after the other, so that the first samples are spread, too. */
@@ -446,6 +460,7 @@ int perfevents_open(struct perfevents *e, struct perfattr *a, size_t n, int pid,
     e->filter = o->filter;
     e->switches = o->switches;
     e->machine = o->machine;
+    e->foreign = event_of_foreign_ids(a, n);
     for (size_t i = 0; i < n; i++) {
         a[i].attr.disabled = !o->running;
         a[i].attr.enable_on_exec = !o->running;

@@ -54,6 +54,7 @@ struct perfevents {
     bool switches;                              /* the first set reports context switches, too */
     bool machine;                               /* all events are of CPUs, whoever runs there */
     bool ungrouped;                             /* not all counters fit into one group */
+    uint32_t foreign;                           /* the event of samples that have no id of ours */
     bool grown;                                 /* events that began with less copy all they may */
 };
 
@@ -92,7 +93,7 @@ struct perfattr_counts perfevents_read(const struct perfevents *e, int set);
 /* The set of EVENT that samples with COPY. */
 int perfevents_set(size_t event, enum perfcopy copy);
 
-/* The event that a sample with ID belongs to. */
+/* The event that a sample with ID belongs to. An id that is not ours is of a software event. */
 uint32_t perfevents_event(const struct perfevents *e, uint64_t id);
 
 /* The clocks of a CPU that share the rate of EVENT: a sample stands for its period, over these. */

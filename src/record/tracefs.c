@@ -30,6 +30,12 @@ static FILE *open_event_file(struct text group, struct text event, const char *f
     return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
+bool tracefs_can_read(void)
+{
+    autofclose FILE *f = open_event_file(text_of("sched"), text_of("sched_switch"), "id");
+    return f != NULL;
+}
+
 bool tracefs_id(struct text group, struct text event, uint64_t *ret)
 {
     unsigned long long id;

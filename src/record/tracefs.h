@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whether this user can look up tracepoints at all. */
+bool tracefs_can_read(void);
+
 /* The number of a tracepoint, as perf_event_open wants it. */
 bool tracefs_id(struct text group, struct text event, uint64_t *ret);
 

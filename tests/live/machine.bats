@@ -215,6 +215,26 @@ E
     [ "$("$KELVIN" info r.kelvin | awk '/samples lost/ { print $3 }')" = 0 ]
 }
 
+# The kernel gives the sample of a context switch to all who asked for it with the id of the one who came last.
+@test "of two recorders of the machine none takes switches for samples of CPU time" {
+    need_rights
+    "$KELVIN" record -a --waits -F 49 -d 4 -q -o first.kelvin &
+    first=$!
+    sleep 1
+    "$KELVIN" record -a --waits -F 49 -d 2 -q -o second.kelvin &
+    second=$!
+    "$TARGET/waits" pipe 5000 0
+    wait "$first" "$second"
+    # Of -F 49 a CPU gives 200 samples in four seconds; there were some thousand switches.
+    for file in first second; do
+        most=$((200 * $(nproc) * 2))
+        samples=$("$KELVIN" info "$file.kelvin" | sed -n 's/^stream 1: cpu-clock, \([0-9,]*\) rows$/\1/p' | tr -d ,)
+        ((samples < most)) || fail "$file: $samples samples"
+        ran=$("$KELVIN" report --waits --format json "$file.kelvin" | jq '[.reasons[] | select(.reason == "pipe") | .waits] | add')
+        ((ran >= 1000)) || fail "$file: $ran waits on pipes"
+    done
+}
+
 # Each time it gets up the recorder costs more than the samples it finds: at 99 Hz a few times a second is enough.
 @test "at a low rate the recorder of a machine seldom gets up" {
     need_rights

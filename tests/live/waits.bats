@@ -222,6 +222,29 @@ agrees() { # REASON ROUNDS
     complains "context switches"
 }
 
+@test "one event of the kernel is not recorded twice: its samples could not be told apart" {
+    kelvin record -e page-faults,faults:u -o r.kelvin -- true
+    exits 125
+    complains "'page-faults' and 'faults:u' are one event of the kernel: leave one out"
+    kelvin record --waits -o r.kelvin -- true
+    [ "$status" -eq 0 ] && [ "$("$KELVIN" report --waits --format json r.kelvin | jq .stacks_recorded)" = true ] || skip "needs the right to see the kernel"
+    kelvin record --waits -e cpu-clock,cs -o r.kelvin -- true
+    exits 125
+    complains "leave out the event 'cs'"
+}
+
+@test "who may not read tracefs is not told that a tracepoint does not exist" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to give up its rights"
+    folder=$(open_folder)
+    kelvin record -e sched:nosuch -o r.kelvin -- true
+    exits 125
+    [[ $stderr != *"no right to look up"* ]] || skip "root may not read tracefs here either"
+    complains "no event 'sched:nosuch'"
+    run_as_nobody "$folder/kelvin" record -e sched:sched_switch -o "$folder/r.kelvin" -- true
+    exits 125
+    complains "no right to look up the tracepoint 'sched:sched_switch'" "run as root"
+}
+
 @test "nobody is advised to make the scheduler faster" {
     record_target lock 20 5000
     local value
