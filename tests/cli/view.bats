@@ -1,12 +1,7 @@
 #!/usr/bin/env bats
 # The page of `kelvin view`: served and as one file, its answers next to those of the terminal, and in a browser.
 load ../lib/helpers
-
-need_page() {
-    kelvin view --no-open
-    # shellcheck disable=SC2154
-    [[ $stderr != *"built without the page"* ]] || skip "this build has no page ('tools/setup.sh page' installs what it needs)"
-}
+load ../lib/view
 
 teardown() {
     [ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true
@@ -302,36 +297,6 @@ END
     "$KELVIN" report clang.perf.txt.gz --collapse-module libLLVM --format json 2>/dev/null | jq -S . >terminal.json
     node "$ROOT/tests/browser/same.mjs" page.json terminal.json
     grep -qF '"[libLLVM-14.so.1]"' page.json
-}
-
-# A program of two functions, one inlined into the other, in a project's folder.
-recorded_program() {
-    mkdir -p project
-    touch project/kelvin.conf
-    cat >project/hot.c <<'END'
-#include <stdio.h>
-static inline unsigned mix(unsigned h, unsigned c)
-{
-    return h * 33 ^ c;
-}
-__attribute__((noinline)) unsigned hash(const unsigned char *p, int n)
-{
-    unsigned h = 5381;
-    for (int i = 0; i < n; i++)
-        h = mix(h, p[i]); /* </script><img src=x onerror=alert(1)> */
-    return h;
-}
-int main(void)
-{
-    static unsigned char b[65536] = "abc";
-    unsigned h = 0;
-    for (int i = 0; i < 6000; i++)
-        b[i] = (unsigned char)(h += hash(b, sizeof b));
-    printf("%u\n", h);
-}
-END
-    gcc -O2 -g -o project/hot project/hot.c
-    "$KELVIN" record -q -o hot.kelvin -- project/hot >/dev/null || skip "cannot record here"
 }
 
 @test "view: source and instructions are those of kelvin annotate, and only of the project" {
