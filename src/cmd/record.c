@@ -273,7 +273,7 @@ static int record_command(const struct record_opts *o, char **command)
     if (rc != 0) {
         fit_hint(&err, o);
         int ours = own_failure(&err);
-        record_say_left(&facts);
+        record_say_left(&facts, o);
         return record_code(&facts, ours);
     }
     if (!facts.published) {

@@ -15,7 +15,7 @@ void record_say_idle(const struct recorder *r);
 void record_say_listening(const struct listen *listen);
 
 /* What can still be had of a recording that could not be finished. */
-void record_say_left(const struct record_facts *f);
+void record_say_left(const struct record_facts *f, const struct record_opts *o);
 
 /* Why the recording was not published, and what to do. Sets ERR. */
 void record_say_gate(const struct record_facts *f, const struct record_opts *o, struct err *err);

@@ -101,14 +101,18 @@ void record_say_gate(const struct record_facts *f, const struct record_opts *o, 
 }
 
 /* What can still be had of a recording that could not be finished. */
-void record_say_left(const struct record_facts *f)
+void record_say_left(const struct record_facts *f, const struct record_opts *o)
 {
     char n[2][UNITS_MAX];
     if (f->part_left)
         command_say("%s of %s samples are in '%s', which opens like any recording",
                     units_count(n[0], f->saved_samples), units_count(n[1], f->samples), f->part);
     else if (f->samples)
-        command_say("none of %s could be saved", units_many(n[0], f->samples, "sample", "samples"));
+        command_say("none of the%s %s could be saved", f->files > 1 ? " last" : "",
+                    units_many(n[0], f->samples, "sample", "samples"));
+    if (o->folder && f->files > 1)
+        command_say("what was recorded before is in the folder %s; see: kelvin report %s",
+                    o->folder, o->folder);
 }
 
 /* Then the note says that no samples were asked for. */
@@ -529,8 +533,9 @@ static void print_scopes(const struct scopes_facts *f, const char *out, bool fun
 
 static void say_folder(const struct record_facts *f, const struct record_opts *o)
 {
-    command_say("wrote %u recording%s to the folder %s; see: kelvin report %s --last 10m", f->files,
-                f->files == 1 ? "" : "s", o->folder, o->folder);
+    unsigned n = f->files > f->gaps ? f->files - f->gaps : 1;
+    command_say("wrote %u recording%s to the folder %s; see: kelvin report %s --last 10m", n,
+                n == 1 ? "" : "s", o->folder, o->folder);
     if (f->gaps)
         command_say("%u time%s a file could not be written: samples of about a second were lost "
                     "each time",

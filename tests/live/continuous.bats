@@ -154,6 +154,27 @@ stopped() { # RECORDER LEAST
     [ "$(samples_in small/d)" -gt 0 ]
 }
 
+@test "where the disk is full at the end, it is said that the recordings from before are there" {
+    [ "$(id -u)" = 0 ] || skip "needs root: a small disk"
+    mkdir small
+    mount -t tmpfs -o size=600k tmpfs small 2>/dev/null || skip "cannot mount a small disk here"
+    for attempt in 1 2 3 4 5; do # by chance the oldest file makes room for the last one
+        rm -rf small/*
+        "$KELVIN" record -a --rotate 1s small/d 2>err &
+        recorder=$!
+        wait_until 30 has_recordings small/d 2
+        head -c 10M /dev/zero >small/filler 2>/dev/null || :
+        kill -INT "$recorder"
+        wait "$recorder" || break
+    done
+    echo "attempt $attempt: $(cat err)"
+    grep -q "No space left on device" err
+    grep -q "what was recorded before is in the folder small/d; see: kelvin report small/d" err
+    ! grep -q "kelvin: wrote" err || return 1
+    rm small/filler
+    [ "$(samples_in small/d)" -gt 0 ]
+}
+
 @test "a folder of another program is refused, and so are limits without one" {
     mkdir others
     echo precious >others/20261117T075512.123Z.kelvin
