@@ -43,12 +43,22 @@ static const struct code_section *section_of(const struct code *c, uint64_t pc)
 
 /* --- functions --- */
 
+/* In a stripped file the symbol behind a label may be gone, and where the label's code ends. */
+static bool has_no_end(const struct elfsyms *symbols, const struct elfsym *symbol)
+{
+    for (int t = 0; t < symbols->n; t++)
+        if (!symbols->tables[t].dynamic)
+            return false;
+    return symbol->rank > ELFSYM_LOCAL && !symbol->size;
+}
+
 /* The name lives as long as C. */
 static void add_symbol(struct code *c, const struct elfsyms *symbols, const struct elfsym *symbol)
 {
     struct text name = elfsyms_name(symbols, symbol);
     bool function = symbol->rank <= ELFSYM_LOCAL;
-    if (!name.n || name.at[0] == '$' || name.at[0] == '.' || !section_of(c, symbol->start))
+    if (has_no_end(symbols, symbol) || !name.n || name.at[0] == '$' || name.at[0] == '.' ||
+        !section_of(c, symbol->start))
         return;
     const char *own = name.at[name.n] ? arena_text(&c->names, name).at : name.at;
     *vec_push(&c->functions) = (struct code_function){symbol->start, symbol->size, own,
@@ -116,12 +126,41 @@ static void add_symbols(struct code *c)
 }
 
 /*
+ * Bytes of code that the rule at ADDRESS is for; 0 = not known. It begins with four numbers of 4
+ * bytes: its length, where what it shares with others is, start and size of the code.
+ */
+static uint64_t size_of_rule(const struct code_section *frames, uint64_t address)
+{
+    enum { SIZE_AT = 12, LONG_LENGTH = 0xffffffff };
+    uint64_t offset = address - frames->start;
+    if (frames->size_bytes < SIZE_AT + 4 || offset > frames->size_bytes - SIZE_AT - 4)
+        return 0;
+    struct cursor in = cursor_of(frames->bytes + offset, SIZE_AT + 4);
+    if (cursor_uint(&in, 4) == LONG_LENGTH)
+        return 0;
+    cursor_uint(&in, 4);
+    cursor_uint(&in, 4);
+    return cursor_uint(&in, 4);
+}
+
+static struct code_section unwind_rules(const struct code *c)
+{
+    GElf_Shdr shdr;
+    Elf_Scn *scn = elffile_named_section(c->main.elf, ".eh_frame");
+    Elf_Data *data = scn && gelf_getshdr(scn, &shdr) ? elf_rawdata(scn, NULL) : NULL;
+    if (!data || !data->d_buf)
+        return (struct code_section){0};
+    return (struct code_section){shdr.sh_addr, data->d_size, data->d_buf};
+}
+
+/*
  * .eh_frame_hdr: version u8 = 1, three encodings u8, address of the rules, number of
  * entries, then pairs of (function start, rule), all 4 bytes, relative to the section.
  */
 static void add_unwind_starts(struct code *c)
 {
     GElf_Shdr shdr;
+    struct code_section rules = unwind_rules(c);
     Elf_Scn *scn = elffile_named_section(c->main.elf, ".eh_frame_hdr");
     Elf_Data *data = scn && gelf_getshdr(scn, &shdr) ? elf_rawdata(scn, NULL) : NULL;
     if (!data || !data->d_buf)
@@ -133,9 +172,10 @@ static void add_unwind_starts(struct code *c)
     cursor_uint(&in, 4);
     for (uint64_t n = cursor_uint(&in, 4); n && cursor_left(&in) >= 8; n--) {
         uint64_t start = shdr.sh_addr + (uint64_t)(int32_t)cursor_uint(&in, 4);
-        cursor_uint(&in, 4);
+        uint64_t rule = shdr.sh_addr + (uint64_t)(int32_t)cursor_uint(&in, 4);
         if (section_of(c, start))
-            *vec_push(&c->functions) = (struct code_function){start, 0, "", RANK_UNWIND};
+            *vec_push(&c->functions) =
+                (struct code_function){start, size_of_rule(&rules, rule), "", RANK_UNWIND};
     }
 }
 
@@ -167,10 +207,11 @@ static void merge_starts(struct code *c, size_t n_symbols)
         f[out++] = k < n && f[k].start < symbols[i].start ? f[k++] : symbols[i++];
 }
 
-/* A label or unwind start inside of a function that has a size begins no other. */
+/* A label or unwind start inside of a function that has a size begins no other; a name is better
+ * than none. */
 static bool is_inside(const struct code_function *f, const struct code_function *outer)
 {
-    return f->rank >= RANK_LABEL && outer->size_bytes &&
+    return f->rank >= RANK_LABEL && f->rank >= outer->rank && outer->size_bytes &&
            f->start - outer->start < outer->size_bytes;
 }
 
@@ -263,6 +304,39 @@ const struct code_function *code_find(const struct code *c, uint64_t pc)
 {
     const struct code_function *f = search_last(&c->functions, start, pc);
     return f && pc - f->start < f->size_bytes ? f : NULL;
+}
+
+/* Nothing but what fills the space up to the next function. */
+static bool is_padding(const struct code *c, struct text code)
+{
+    static const uint8_t fillers[] = {0x00, 0x0f, 0x1f, 0x2e, 0x40, 0x44,
+                                      0x66, 0x80, 0x84, 0x90, 0xcc};
+    if (c->machine != EM_X86_64)
+        return code.n < 64;
+    for (size_t i = 0; i < code.n; i++)
+        if (!memchr(fillers, (uint8_t)code.at[i], sizeof fillers))
+            return false;
+    return true;
+}
+
+bool code_find_gap(struct code *c, uint64_t pc, struct code_function *ret)
+{
+    const struct code_section *s = section_of(c, pc);
+    const struct code_function *before = search_last(&c->functions, start, pc);
+    const struct code_function *next = before ? before + 1 : c->functions.at;
+    if (!s || (before && pc - before->start < before->size_bytes))
+        return false;
+    uint64_t start = s->start, end = s->start + s->size_bytes;
+    if (before && before->start >= start)
+        start = before->start + before->size_bytes;
+    if (next < c->functions.at + c->functions.n && next->start < end)
+        end = next->start;
+    if (!c->gap_name) {
+        autofree char *name = mem_printf("[%s]", c->module);
+        c->gap_name = arena_text(&c->names, text_of(name)).at;
+    }
+    *ret = (struct code_function){start, end - start, c->gap_name, RANK_UNWIND};
+    return !is_padding(c, code_bytes(c, ret));
 }
 
 /* Demangled, and cut where it is longer than anybody reads: a small file may have it many times. */

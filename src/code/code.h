@@ -2,8 +2,8 @@
  * code.h - the functions of an ELF file with their addresses and bytes.
  *
  * Functions come from the symbols (of the separate debug file, where there is one) and, where
- * there are none, from the table of unwind rules, which knows at least where functions start. They
- * do not overlap: one ends at the latest where the next begins.
+ * there are none, from the unwind rules, which know where functions start and end. They do not
+ * overlap: one ends at the latest where the next begins. Code between them belongs to none.
  */
 #pragma once
 #include "base/arena.h"
@@ -29,6 +29,7 @@ struct code {
     struct arena names;
     const char *module;                  /* last part of the path */
     int machine;                         /* EM_X86_64... */
+    const char *gap_name;                /* of code_find_gap() */
     const char *last_symbol, *last_name; /* of code_name(): one name may have many functions */
 };
 
@@ -38,6 +39,13 @@ void code_close(struct code *c); /* harmless after a failed open */
 
 /* The function that holds PC, or NULL. */
 const struct code_function *code_find(const struct code *c, uint64_t pc);
+
+/*
+ * The code around PC that belongs to no function which is known: hand-written assembly in a
+ * stripped file. Its name is "[libx.so]". False where PC is in a function, in no code, or between
+ * two functions.
+ */
+bool code_find_gap(struct code *c, uint64_t pc, struct code_function *ret);
 
 /* Its name, demangled; "[libx.so+0x5e30]" where there is none; cut if very long. Lives as long as
  * C. */

@@ -94,6 +94,8 @@ void simd_add_weighted(struct simd_mix *to, const struct simd_mix *from, uint64_
 /*
  * Zeroed registers and copied structs are vector instructions too: a few make no vector code.
  * A vectorised loop brings a scalar one for what is left over, often unrolled: a quarter is enough.
+ * Loads and stores of integers are often those of floating point (movups beside aesenc or paddd),
+ * so that vectors only move where next to none of them is anything else.
  */
 enum simd_verdict simd_verdict_of(const struct simd_mix *m)
 {
@@ -102,8 +104,9 @@ enum simd_verdict simd_verdict_of(const struct simd_mix *m)
         return m->packed_math * 4 >= math ? SIMD_PACKED : SIMD_SCALAR;
     if (m->kind[X86_PACKED_INT] * 5 >= m->n && m->n)
         return SIMD_PACKED_INT;
-    if ((m->kind[X86_PACKED_INT] + m->kind[X86_PACKED_FP] - m->packed_math) * 5 >= m->n && m->n)
-        return SIMD_MOVES;
+    uint64_t vectors = m->kind[X86_PACKED_INT] + m->kind[X86_PACKED_FP] - m->packed_math;
+    if (vectors * 5 >= m->n && m->n)
+        return m->kind[X86_PACKED_INT] * 4 >= vectors ? SIMD_PACKED_INT : SIMD_MOVES;
     return math && m->packed_math == 0 && math * 100 >= m->n ? SIMD_SCALAR : SIMD_INTEGER;
 }
 

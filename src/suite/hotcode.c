@@ -28,12 +28,17 @@ static struct code *open_code(struct hotcode *h, const char *path, struct text b
     return NULL;
 }
 
+static enum simd_machine machine_of(const struct code *c)
+{
+    return c->machine == EM_AARCH64 ? SIMD_A64 : SIMD_X86;
+}
+
 static struct simd_row *hotcode_add_row(struct hotcode *h, struct code *c,
                                         const struct code_function *f)
 {
     struct simd_row row = {code_name(c, f), c->module, .start = f->start};
     row.size_bytes = f->size_bytes;
-    row.mix.machine = c->machine == EM_AARCH64 ? SIMD_A64 : SIMD_X86;
+    row.mix.machine = machine_of(c);
     simd_count(&row.mix, code_bytes(c, f));
     simd_add(&h->all, &row.mix);
     row.hot = row.mix;
@@ -59,6 +64,32 @@ static int by_vectors(const void *a, const void *b)
     return order ? order : x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* Code between functions is one row for the whole file, as it has one name in reports, too. */
+static struct simd_row *hotcode_add_unknown(struct hotcode *h, const struct simd_mix *mix,
+                                            const char *name, const char *module)
+{
+    struct simd_row *ret = vec_push(&h->rows);
+    *ret = (struct simd_row){name, module, .mix = *mix, .hot = *mix};
+    simd_add(&h->all, mix);
+    return ret;
+}
+
+static void add_gaps(struct hotcode *h, struct code *c)
+{
+    struct simd_mix mix = {.machine = machine_of(c)};
+    struct code_function gap;
+    for (size_t i = 0; i < c->sections.n; i++)
+        if (code_find_gap(c, c->sections.at[i].start, &gap))
+            simd_count(&mix, code_bytes(c, &gap));
+    for (size_t i = 0; i < c->functions.n; i++) {
+        uint64_t end = c->functions.at[i].start + c->functions.at[i].size_bytes;
+        if (code_find_gap(c, end, &gap) && gap.start == end)
+            simd_count(&mix, code_bytes(c, &gap));
+    }
+    if (mix.n)
+        hotcode_add_unknown(h, &mix, c->gap_name, c->module);
+}
+
 int hotcode_read_binary(struct hotcode *h, const char *path, struct err *err)
 {
     *h = (struct hotcode){0};
@@ -67,6 +98,8 @@ int hotcode_read_binary(struct hotcode *h, const char *path, struct err *err)
         return -1;
     for (size_t i = 0; i < c->functions.n; i++)
         hotcode_add_row(h, c, &c->functions.at[i]);
+    if (h->rows.n)
+        add_gaps(h, c);
     if (!h->rows.n)
         return err_set(err, EXIT_INPUT, "'%s' has no functions: neither symbols nor unwind rules",
                        path);
@@ -112,16 +145,26 @@ static struct code *code_of_mapping(const struct job *j, struct mapping_id id)
     return c;
 }
 
-/* The blocks that hold a tenth of the function's time, by that: its loops, not their left-overs. */
+/* How much a block must have to count: a tenth, or anything where such blocks have less than half.
+ */
+static int64_t least_of_blocks(const struct listing *l)
+{
+    int64_t tenth = l->self / 10, sum = 0;
+    for (size_t i = 0; i < l->blocks.n; i++)
+        sum += l->blocks.at[i].self >= tenth ? l->blocks.at[i].self : 0;
+    return 2 * sum >= l->self && tenth > 0 ? tenth : 1;
+}
+
+/* The blocks that hold much of the function's time, by that: its loops, not their left-overs. */
 static void count_hot(struct simd_row *row, const struct listing *l)
 {
-    int64_t hot = 0, looped = 0;
+    int64_t hot = 0, looped = 0, least = least_of_blocks(l);
     row->hot = (struct simd_mix){.machine = row->mix.machine};
     for (size_t i = 0; i < l->blocks.n; i++) {
         const struct listing_block *b = &l->blocks.at[i];
         const struct listing_insn *first = &l->insns.at[b->first], *last = first + b->n - 1;
         size_t n = (size_t)(last->bytes - first->bytes) + last->x.length;
-        if (!b->self || b->self < l->self / 10)
+        if (b->self < least)
             continue;
         struct simd_mix mix = {.machine = row->mix.machine};
         simd_count(&mix, (struct text){(const char *)first->bytes, n});
@@ -162,6 +205,42 @@ static void add_function(const struct job *j, struct code *c, const struct code_
     listing_done(&l);
 }
 
+static bool is_hot(const struct job *j, int64_t self)
+{
+    return (double)self >= j->opts->least * (double)j->h->total;
+}
+
+/* What of the N spots at S, which are of one mapping, is in no function. */
+static void add_unknown(const struct job *j, struct code *c, const struct heat_spot *s, size_t n)
+{
+    struct listing l = {0};
+    struct simd_mix mix = {.machine = machine_of(c)};
+    struct code_function gap;
+    int64_t self = 0;
+    uint64_t end = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!code_find_gap(c, s[i].pc, &gap))
+            continue;
+        if (gap.start >= end) {
+            simd_count(&mix, code_bytes(c, &gap));
+            if (c->machine == EM_X86_64)
+                listing_add(&l, gap.start, code_bytes(c, &gap));
+            end = gap.start + gap.size_bytes;
+        }
+        listing_heat(&l, s[i].pc, s[i].self);
+        self += s[i].self;
+    }
+    if (mix.n && is_hot(j, self)) {
+        struct simd_row *row = hotcode_add_unknown(j->h, &mix, c->gap_name, c->module);
+        row->self = self;
+        row->mapping = s->mapping;
+        listing_cut(&l);
+        if (l.insns.n)
+            count_hot(row, &l);
+    }
+    listing_done(&l);
+}
+
 /* How many of the N spots at S are in F, and what was spent there. */
 static size_t count_spots(const struct code_function *f, const struct heat_spot *s, size_t n,
                           int64_t *ret_self)
@@ -170,11 +249,6 @@ static size_t count_spots(const struct code_function *f, const struct heat_spot 
     for (*ret_self = 0; i < n && s[i].pc - f->start < f->size_bytes; i++)
         *ret_self += s[i].self;
     return i;
-}
-
-static bool is_hot(const struct job *j, int64_t self)
-{
-    return (double)self >= j->opts->least * (double)j->h->total;
 }
 
 /* The N spots at S are of one mapping, by address. */
@@ -186,15 +260,18 @@ static void add_mapping(const struct job *j, const struct heat_spot *s, size_t n
     if (!is_hot(j, sum))
         return;
     struct code *c = code_of_mapping(j, s->mapping);
+    struct code_function gap;
     for (size_t i = 0, in_it; i < n; i += in_it) {
         const struct code_function *f = c ? code_find(c, s[i].pc) : NULL;
         int64_t self = s[i].self;
         in_it = f ? count_spots(f, s + i, n - i, &self) : 1;
-        if (!f)
-            j->h->elsewhere += self;
-        else if (is_hot(j, self))
+        if (f && is_hot(j, self))
             add_function(j, c, f, s + i, in_it);
+        else if (!f && !(c && code_find_gap(c, s[i].pc, &gap)))
+            j->h->elsewhere += self;
     }
+    if (c)
+        add_unknown(j, c, s, n);
 }
 
 void hotcode_read_profile(struct hotcode *h, const struct selection *s,

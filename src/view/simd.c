@@ -200,7 +200,8 @@ static void print_rows(FILE *out, const struct simd_view *v)
         out);
     if (v->has_profile && v->all.machine == SIMD_X86)
         fputs("\"is\" and the hot time are judged by the blocks with a tenth or more of a "
-              "function's samples, and weighted by these.\n",
+              "function's samples, or by all that ran where these have less than half, each "
+              "weighted by its samples.\n",
               out);
 }
 

@@ -55,6 +55,39 @@ SOURCE
     [[ $output == *"Numbers are instructions of the whole function; packed is "* && $output != *'"is" and the hot time'* ]] || fail "$output"
 }
 
+# Assembly as in video coders: no sizes, no unwind rules, and one label that stays when it is stripped.
+# Forty blocks of packed integers, none of which has a tenth of the time.
+build_stripped() {
+    {
+        printf '.text\n.globl first_label\nfirst_label: ret\n.p2align 6\nmany:\n'
+        for ((i = 0; i < 40; i++)); do
+            printf 'test %%edi, %%edi\njs %df\npaddd %%xmm1, %%xmm0\npmulld %%xmm0, %%xmm1\npaddd %%xmm1, %%xmm2\n%d:\n' "$i" "$i"
+        done
+        printf 'dec %%edi\njns many\nret\n.globl run_many\n.type run_many, @function\nrun_many: call many\nret\n'
+        printf '.size run_many, .-run_many\n.section .note.GNU-stack,"",@progbits\n'
+    } >many.s
+    echo 'void run_many(int n); int main(int n, char **v) { (void)v; for (int i = 0; i < 400 * n; i++) run_many(30000); return 0; }' >main.c
+    gcc -O1 -rdynamic main.c many.s -o stripped
+    strip stripped
+}
+
+@test "simd: assembly between the functions that are known has no function's name, and is what ran in it" {
+    need_record --engine timer -- true
+    build_stripped
+    kelvin simd ./stripped
+    exits 0
+    [[ $output =~ packed\ integer\ SSE\ +\[stripped\] && $output != *first_label* ]] || fail "$output"
+    "$KELVIN" record -q --engine timer --min-samples 0 -o s.kelvin -- ./stripped
+    kelvin simd s.kelvin --format json
+    exits 0
+    python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+row = d["functions"][0]
+assert row["name"] == "[stripped]" and row["is"] == "packed integer SSE", row
+assert sum(h["share"] for h in d["hot"] if h["kind"] == "packed_int") > 0.5, d["hot"]' <<<"$output" || fail "$output"
+}
+
 @test "simd agrees with objdump on AArch64 code that computes" {
     local libm=/usr/aarch64-linux-gnu/lib/libm.so.6 computes
     [ -f $libm ] && command -v aarch64-linux-gnu-objdump >/dev/null || skip "no cross tools for AArch64"

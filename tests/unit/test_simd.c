@@ -254,6 +254,25 @@ static void test_moves_in_vectors_are_no_integer_code(void **state)
     assert_string_equal(simd_describe(&m, what), "vector moves AVX");
 }
 
+/*
+ * 0: aesenc xmm2,xmm1; dec eax; movups xmm1,[rcx]; lea rcx,[rcx+16]; jne 0, with the movups, lea
+ * and xorps that come before: one block in five enciphers, the others fetch its keys.
+ */
+static void test_enciphering_is_no_move(void **state)
+{
+    static const char code[] =
+        "\x0f\x10\x1f\x48\x8d\x7f\x10\x0f\x10\x01\x0f\x10\x49\x10\x0f\x57\xd8"
+        "\x66\x0f\x38\xdc\xd1\xff\xc8\x0f\x10\x09\x48\x8d\x49\x10\x75\xf0"
+        "\x66\x0f\x38\xdd\xd1";
+    struct simd_mix m = {0};
+    char what[32];
+    (void)state;
+    simd_count(&m, (struct text){code, sizeof code - 1});
+    assert_int_equal(m.n, 11);
+    assert_true(m.kind[X86_PACKED_INT] * 5 < m.n);
+    assert_string_equal(simd_describe(&m, what), "packed integer SSE");
+}
+
 /* A block counts by the samples in it, not by its length. */
 static void test_blocks_weigh_by_their_samples(void **state)
 {
@@ -328,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_a_loop_of_several_blocks_is_a_loop),
         cmocka_unit_test(test_what_returns_is_in_no_loop),
         cmocka_unit_test(test_moves_in_vectors_are_no_integer_code),
+        cmocka_unit_test(test_enciphering_is_no_move),
         cmocka_unit_test(test_blocks_weigh_by_their_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
