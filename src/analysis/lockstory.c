@@ -324,13 +324,49 @@ static void lockstory_add_up(struct lockstory *s)
     }
 }
 
+static void fold_place(struct lockstory_place *to, struct lockstory_place *from)
+{
+    to->waits += from->waits;
+    to->wait_ns += from->wait_ns;
+    to->longest_ns = from->longest_ns > to->longest_ns ? from->longest_ns : to->longest_ns;
+    for (size_t i = 0; i < from->threads.n; i++)
+        lockstory_add_thread(&to->threads, from->threads.at[i]);
+    vec_done(&from->threads);
+}
+
+/* Places that differ only in the lines or instructions that call would be rows that look alike. */
+static void fold_places(struct lockstory *s, lockstory_places *places)
+{
+    enum { LONGEST = 64, DEEPEST = 256 };
+    char *paths[LONGEST];
+    size_t n = 0, n_paths = 0;
+    if (places->n)
+        qsort(places->at, places->n, sizeof *places->at, by_place_wait);
+    for (size_t i = 0; i < places->n; i++) {
+        autofree char *path = i < LONGEST ? lockstory_path(s, places->at[i].stack, DEEPEST) : NULL;
+        size_t k = 0;
+        while (path && k < n_paths && strcmp(paths[k], path) != 0)
+            k++;
+        if (path && k < n_paths) {
+            fold_place(&places->at[k], &places->at[i]);
+            continue;
+        }
+        if (path)
+            paths[n_paths++] = mem_strdup(path);
+        places->at[n++] = places->at[i];
+    }
+    for (size_t i = 0; i < n_paths; i++)
+        free(paths[i]);
+    places->n = n;
+    if (n)
+        qsort(places->at, n, sizeof *places->at, by_place_wait);
+}
+
 static void lockstory_sort(struct lockstory *s)
 {
     for (size_t i = 0; i < s->locks.n; i++) {
-        lockstory_places *lists[] = {&s->locks.at[i].waiters, &s->locks.at[i].holders};
-        for (int k = 0; k < 2; k++)
-            if (lists[k]->n)
-                qsort(lists[k]->at, lists[k]->n, sizeof *lists[k]->at, by_place_wait);
+        fold_places(s, &s->locks.at[i].waiters);
+        fold_places(s, &s->locks.at[i].holders);
     }
     if (s->locks.n)
         qsort(s->locks.at, s->locks.n, sizeof *s->locks.at, by_lock_wait);

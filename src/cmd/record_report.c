@@ -482,9 +482,12 @@ static void print_locks(const struct locks_facts *l)
 {
     char n[2][UNITS_MAX], time[UNITS_MAX];
     uint64_t waits = l->waits - l->signal_waits, locks = l->locks - l->signals;
-    fprintf(stderr, "  locks: %s wait%s for %s lock%s, %s in total\n", units_count(n[0], waits),
-            waits == 1 ? "" : "s", units_count(n[1], locks), locks == 1 ? "" : "s",
-            units_scaled(time, (double)(l->wait_ns - l->signal_ns), SCALED_NS));
+    if (waits)
+        fprintf(stderr, "  locks: %s wait%s for %s lock%s, %s in total\n", units_count(n[0], waits),
+                waits == 1 ? "" : "s", units_count(n[1], locks), locks == 1 ? "" : "s",
+                units_scaled(time, (double)(l->wait_ns - l->signal_ns), SCALED_NS));
+    else if (l->programs)
+        fputs("  locks: no call that locks a mutex or read-write lock had to wait\n", stderr);
     if (l->signal_waits)
         fprintf(
             stderr,

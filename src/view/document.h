@@ -26,6 +26,7 @@ struct document_column {
     bool right; /* aligned to the right: numbers */
     bool wide;  /* takes the room that is left, is cut where there is none */
     bool tail;  /* cut at its start: the end of a path says more */
+    int least;  /* characters that a wide one wants before others are left out; 0 = 20 */
     int spare;  /* left out where a terminal is too narrow, the highest first; 0 = never */
 };
 

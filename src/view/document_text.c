@@ -65,15 +65,15 @@ static void document_text_measure(const struct document_block *t, int *width)
     }
 }
 
-/* Wide columns share the room that the others leave; what one does not need the next may use. */
-/* What the table needs if names are cut to NAME_LEAST. */
+/* What the table needs if names are cut to what they want at least. */
 static int room_needed(const struct document_block *t, const int *width)
 {
     enum { NAME_LEAST = 20 };
     int needed = 0;
     for (size_t c = 0; c < t->n_columns; c++) {
-        bool cut = t->columns[c].wide && width[c] > NAME_LEAST;
-        needed += width[c] < 0 ? 0 : 2 + (cut ? NAME_LEAST : width[c]);
+        int least = t->columns[c].least ? t->columns[c].least : NAME_LEAST;
+        bool cut = t->columns[c].wide && width[c] > least;
+        needed += width[c] < 0 ? 0 : 2 + (cut ? least : width[c]);
     }
     return needed;
 }
@@ -93,6 +93,7 @@ static void drop_spare(const struct document_block *t, int *width, int room)
     }
 }
 
+/* Wide columns share the room that the others leave; what one does not need the next may use. */
 static void share_room(const struct document_block *t, int *width, int room)
 {
     int wide = 0;

@@ -571,11 +571,12 @@ static const struct places_section by_bytes = {"Allocated bytes",
 
 /* --- sizes and lifetimes --- */
 
+/* A class holds the numbers of so many bits: 4,096 bytes are below 8 KiB, not up to 4. */
 static void add_classes(struct document *d, const char *title, const int64_t *classes,
                         enum scaled kind)
 {
     static const struct document_column columns[] = {
-        {"up to", .right = true}, {"blocks", .right = true}, {"share", .right = true}};
+        {"below", .right = true}, {"blocks", .right = true}, {"share", .right = true}};
     int64_t all = heapstory_classes_sum(classes);
     char s[UNITS_MAX];
     if (!all)
@@ -585,7 +586,7 @@ static void add_classes(struct document *d, const char *title, const int64_t *cl
     for (int k = 0; k < STORY_CLASSES; k++) {
         if (!classes[k])
             continue;
-        heapstory_cell(d, units_scaled(s, ldexp(1, k) - 1, kind), 0);
+        heapstory_cell(d, units_scaled(s, ldexp(1, k), kind), 0);
         heapstory_cell(d, units_count(s, (uint64_t)classes[k]), 0);
         heapstory_cell_share(d, heapstory_part(classes[k], all));
     }

@@ -27,9 +27,8 @@ size_t waitsum_reasons(const struct waitsum *w, struct waitsum_reason ret[WAITSU
                 (struct waitsum_reason){waitreason_name((enum wait_reason)i),
                                         waitreason_about((enum wait_reason)i), w->by_reason[i]};
     if (w->runnable.n)
-        ret[n++] =
-            (struct waitsum_reason){thread_state_name(THREAD_RUNNABLE),
-                                    "no CPU: preempted, woken, or not started yet", w->runnable};
+        ret[n++] = (struct waitsum_reason){thread_state_name(THREAD_RUNNABLE),
+                                           "no CPU: preempted, woken, or new", w->runnable};
     qsort(ret, n, sizeof *ret, reasons_by_time);
     return n;
 }
@@ -364,13 +363,14 @@ static void add_waker_row(struct document *d, const struct waitpaths *paths, siz
 
 static void waitsum_add_wakers(struct document *d, const struct waitsum_view *v, bool brief)
 {
-    static const struct document_column columns[] = {{"blocked", .right = true, .spare = 1},
-                                                     {"of all woken", .right = true, .spare = 5},
-                                                     {"wakeups", .right = true, .spare = 3},
-                                                     {"reason", .spare = 4},
-                                                     {"woken by"},
-                                                     {"from", .spare = 2},
-                                                     {"where it waited", .wide = true}};
+    static const struct document_column columns[] = {
+        {"blocked", .right = true, .spare = 1},
+        {"of all woken", .right = true, .spare = 5},
+        {"wakeups", .right = true, .spare = 3},
+        {"reason", .spare = 4},
+        {"woken by"},
+        {"from", .wide = true, .least = 34},
+        {"where it waited", .wide = true, .least = 34}};
     const struct waitsum *w = v->sum;
     char n[2][UNITS_MAX];
     const char *seen = meta_find(&w->selection->profile->meta, META_WAITS_WAKERS);
@@ -456,7 +456,7 @@ static void add_alone(struct document *d, const struct parallel *q)
     if (names.n)
         document_text(d,
                       "Functions in the serial time, by %s sample%s: %s. The kernel, the C library "
-                      "and code without names count to what called them.",
+                      "and code of no known function count to what called them.",
                       units_count(s, q->samples), q->samples == 1 ? "" : "s", buf_cstr(&names));
 }
 

@@ -125,6 +125,41 @@ static void waits_are_summed_by_lock_and_place(void **state)
     profile_free(m.p);
 }
 
+/* Two calls in one function, or one more wrapper, make no second row. */
+static void places_that_look_alike_are_one(void **state)
+{
+    (void)state;
+    struct made m;
+    struct lockstory s;
+    struct err err;
+    made_init(&m);
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "f", 0, 1000, 10});
+    struct stack_id guard =
+        stacks_push(&m.p->stacks, made_stack(&m, "f"),
+                    profile_add_named_frame(m.p, text_of("std::mutex::lock"), FRAME_USER));
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "g", 1, 1020, 15});
+    int64_t values[2] = {1, 30};
+    struct rows *rows = &profile_stream(m.p, m.l.waits)->rows;
+    struct row row = {.stack = guard,
+                      .thread = m.threads[1],
+                      .attrs = rows->attrs[0],
+                      .has_time = true,
+                      .time_ns = 1005,
+                      .duration_ns = 30,
+                      .values = values};
+    assert_int_equal(profile_add_row(m.p, m.l.waits, &row, &err), 0);
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    const lockstory_places *waiters = &s.locks.at[0].waiters;
+    assert_int_equal(waiters->n, 2);
+    assert_int_equal(waiters->at[0].waits, 2);
+    assert_int_equal(waiters->at[0].wait_ns, 40);
+    assert_int_equal(waiters->at[0].longest_ns, 30);
+    assert_int_equal(waiters->at[0].threads.n, 2);
+    assert_int_equal(waiters->at[1].wait_ns, 15);
+    lockstory_done(&s);
+    profile_free(m.p);
+}
+
 /* Equal waits: in the order in which locks were seen first, then kinds. */
 static void locks_waited_for_as_long_have_an_order(void **state)
 {
@@ -373,6 +408,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_summed_by_lock_and_place),
+        cmocka_unit_test(places_that_look_alike_are_one),
         cmocka_unit_test(locks_waited_for_as_long_have_an_order),
         cmocka_unit_test(mutexes_taken_back_after_a_condition_are_counted),
         cmocka_unit_test(one_call_that_waits_three_times_was_woken_in_vain_twice),
