@@ -46,13 +46,22 @@ static const char *const list_names[QUESTION_LISTS] = {
     "hide",   "collapse-module", "collapse-recursion",
 };
 
+/* Cut at a byte 0, it would select something else. */
+static const char *question_word(struct question *q, struct jsonread *j)
+{
+    struct text t = json_get_text(j);
+    if (memchr(t.at, '\0', t.n))
+        json_fail(j, "nothing can be selected by a text with a byte 0");
+    return arena_text(&q->arena, t).at;
+}
+
 static const char *question_text(struct question *q, struct jsonread *j)
 {
     if (json_peek(j) == JSON_NULL) {
         json_skip(j);
         return NULL;
     }
-    return arena_text(&q->arena, json_get_text(j)).at;
+    return question_word(q, j);
 }
 
 static bool read_field(struct question *q, struct jsonread *j, struct text key)
@@ -89,7 +98,7 @@ static bool read_list(struct question *q, struct jsonread *j, struct text key)
         json_enter(j, JSON_ARRAY);
         while (json_element(j))
             if (n < QUESTION_LIST_MAX)
-                q->list[i][n++] = arena_text(&q->arena, json_get_text(j)).at;
+                q->list[i][n++] = question_word(q, j);
             else
                 json_fail(j, "more than %d of '%s'", QUESTION_LIST_MAX, list_names[i]);
         return true;

@@ -409,6 +409,12 @@ const cases = {
             await then(page, () => page.getByRole('button', {name: 'All', exact: true}).click());
             assert.deepEqual(await crumbs(page), []);
         });
+        // Recursion that is merged leaves one frame of a function that calls itself.
+        for (const [hash, n] of [['', 2], ['&merge-recursion=1', 1]])
+            await withView('#tab=tree&search=%5Eread%24' + hash, async page => {
+                await until('calls of read', async () => await page.locator('main tr.hit').count() > 0);
+                assert.equal(await page.locator('main tr[data-name=read]').count(), n, hash);
+            });
         // A search is about what is selected. A point in a name is a point. All takes the second range away as well.
         await withView('#tab=functions&thread=worker-a&time=0..0.5&other=0.5..1&search=%5Eread%24', async page => {
             await page.waitForSelector('.tabs .note:has-text("matched")');

@@ -253,6 +253,10 @@ assert len(scripts) == 2 and "unsafe-inline" not in policy, policy
 for s in scripts:
     assert "'sha256-%s'" % base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() in policy
 END
+    sed 's/sha256-[^'"'"']*/HASH/g' a.html | grep -o '<meta http-equiv="Content-Security-Policy"[^>]*>' >policy
+    diff policy - <<'END'
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'HASH' 'HASH' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'">
+END
     gzip -9c a.html | wc -c >size
     [ "$(<size)" -lt 400000 ] || fail "$(<size) bytes packed"
     "$KELVIN" record -q -o true.kelvin -- /bin/true secret-argument || true
@@ -415,6 +419,70 @@ END
     run ! shown
     grep -q 'outside of the project' code.json
     shown --source ../private
+}
+
+@test "view: links out of the project's folder lead to no source" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    [ "$(uname -m)" = x86_64 ] || skip "annotate knows x86-64 only"
+    mkdir -p private project/.git
+    printf 'SECRET %d\n' {1..9} >private/letter.c
+    ln -s ../private/letter.c project/link.c
+    ln -s ../private project/folder
+    mkfifo project/pipe.c
+    ln -s /dev/zero project/zero.c
+    cd project
+    local file
+    for file in link.c folder/letter.c ../private/letter.c pipe.c zero.c; do
+        printf '#line 1 "%s"\n%s\n' "$PWD/$file" \
+            'int main(void) { double x = 0; for (int i = 1; i < 60000000; i++) x += 1.0 / i; return x < 0; }' >u.c
+        gcc -O1 -g -o u u.c
+        "$KELVIN" record -q --pack-source -o u.kelvin -- ./u || skip "cannot record here"
+        kelvin view u.kelvin -o page.html
+        exits 0
+        node "$ROOT/tests/browser/core.mjs" page.html '{"ask":"code","function":"main"}' >code.json
+        grep -q '"line"' code.json
+        run ! grep -q SECRET code.json
+        run ! grep -q SECRET u.kelvin
+    done
+}
+
+@test "view: of more functions than a page holds, the hottest have their source" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    [ "$(uname -m)" = x86_64 ] || skip "annotate knows x86-64 only"
+    python3 - >wide.c <<'END'
+for i in range(150):
+    print(f"__attribute__((noinline)) double f{i:03d}(int n) {{ double x = 0; for (int i = 1; i < n; i++) x += {i + 1}.0 / i; return x; }}")
+print("int main(void) { double x = 0;" + "".join(f" x += f{i:03d}({30000000 if i % 50 == 7 else 2000000});" for i in range(150)) + " return x < 0; }")
+END
+    mkdir .git
+    gcc -O1 -g -o wide "$PWD/wide.c"
+    "$KELVIN" record -q -o wide.kelvin -- ./wide || skip "cannot record here"
+    kelvin view wide.kelvin -o page.html
+    exits 0
+    [ "$("$KELVIN" report wide.kelvin --by function --top 1000 --format json | jq '[.functions[] | select(.self_weight > 0)] | length')" -gt 90 ] ||
+        skip "this machine is too fast for so many functions to be seen"
+    local n
+    for n in f007 f057 f107; do
+        node "$ROOT/tests/browser/core.mjs" page.html "{\"ask\":\"code\",\"function\":\"$n\"}" | jq -e '.code.parts | length > 0' || fail "$n is not in the page"
+    done
+}
+
+@test "view: what the command line selects is what the page starts with" {
+    need_page
+    timed
+    kelvin view timed.json --value samples --time 10%..90% --thread 'worker-a' --thread 'w.*-b|x&y=1+2#%41' --process '.' --focus 'r.ad|a&b+c d' \
+        --ignore '^idle;?$' --hide 'é|"x"' --collapse-recursion '^read$' --subtree main --merge-recursion -o page.html
+    python3 - <<'END'
+import re, html, urllib.parse
+got = urllib.parse.parse_qsl(html.unescape(re.search(r'data-start="([^"]*)"', open("page.html").read())[1]), strict_parsing=True)
+want = [("value", "samples"), ("time", "10%..90%"), ("thread", "worker-a"), ("thread", "w.*-b|x&y=1+2#%41"), ("process", "."), ("focus", "r.ad|a&b+c d"), ("ignore", "^idle;?$"),
+        ("hide", 'é|"x"'), ("collapse-recursion", "^read$"), ("subtree", "main"), ("merge-recursion", "1")]
+assert sorted(got) == sorted(want), got
+END
+    kelvin view "$ROOT/tests/golden/views/input/scopes.kelvin" --event scopes --where kind=odd --scope layer -o page.html
+    grep -q 'data-start="event=scopes&amp;where=kind%3Dodd&amp;scope=layer"' page.html
 }
 
 @test "view in a browser: transforms, undo and redo, and what they are as a command" {

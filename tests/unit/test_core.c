@@ -95,6 +95,8 @@ static void what_is_not_understood_is_said(void **state)
     assert_error(c, "{\"ask\":\"tree\",\"hide\":[\"(a)\\\\1\"]}", "refers back to a group");
     assert_error(c, "{\"ask\":\"tree\",\"thread\":[\"(a)\\\\1\"]}", "refers back to a group");
     assert_error(c, "{\"ask\":\"tree\",\"where\":[\"x=~(a)\\\\1\"]}", "refers back to a group");
+    assert_error(c, "{\"ask\":\"tree\",\"focus\":[\"parse\\u0000x\"]}", "a byte 0");
+    assert_error(c, "{\"ask\":\"tree\",\"time\":\"\\u0000\"}", "a byte 0");
     assert_error(c, "{\"ask\":\"match\"}", "needs a pattern");
     assert_error(c, "{\"ask\":\"calls\",\"function\":\"nosuch\"}", "nosuch");
     assert_error(c, "{\"ask\":\"calls\"}", "what?");
