@@ -475,8 +475,9 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         fill_facts(ret, r);
         if (rc == 0)
             rc = record_finish(r, opts, ret, err);
-        ret->saved_samples = r->saved_samples;
-        ret->part_left = rc != 0 && r->saved_samples && partfile_is_there(&r->part);
+        if (rc != 0 && partfile_is_there(&r->part))
+            ret->saved_samples = record_count_saved(r->part.path);
+        ret->part_left = ret->saved_samples > 0;
         snprintf(ret->part, sizeof ret->part, "%s", ret->part_left ? r->part.path : "");
     }
     ret->files = j.n_files + 1;

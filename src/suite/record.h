@@ -74,7 +74,7 @@ struct record_facts {
     bool part_left; /* what was recorded is in PART, because FILE could not be written */
     char part[PATH_MAX];
     char old[PATH_MAX];     /* where the recording is that it replaced; "" = there was none */
-    uint64_t saved_samples; /* how many are in it */
+    uint64_t saved_samples; /* how many are in PART */
     enum record_gate gate;  /* why it was not published, or only as partial */
     double percent;         /* of GATE_LOST and its like */
     enum recorder_end end;

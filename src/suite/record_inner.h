@@ -18,6 +18,9 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
 /* Put the source files that are named into P, as far as they may go along. */
 void record_pack_source(struct profile *p, const struct record_opts *o, struct record_packed *ret);
 
+/* How many samples of its first event the recording at PATH has, however it ends. */
+uint64_t record_count_saved(const char *path);
+
 /* What is known when all is done. */
 void record_label_end(struct recorder *r, const struct quality *q);
 

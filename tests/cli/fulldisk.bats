@@ -63,6 +63,21 @@ refused() { # WHAT
     done
 }
 
+@test "a limit on file sizes leaves the old file as it was, whatever writes" {
+    local how
+    for how in "report p.folded -o x.html" "report p.folded --format json -o x.json" "flame p.folded -o x.svg" "fold p.folded -o x" \
+        "view p.folded -o x.html" "convert p.folded -o x.pb.gz" "convert p.folded --to firefox -o x" \
+        "diff p.folded q.folded --force -o x.svg" "init --force -o x.conf"; do
+        echo before >"${how##*-o }"
+        # shellcheck disable=SC2086
+        run --separate-stderr bash -c 'ulimit -f 1; exec "$@"' - "$KELVIN" $how
+        exits 1
+        [[ $stderr == *"cannot write '${how##*-o }'; what was there before is unchanged: File too large"* ]] || fail "$how: $stderr"
+        [ "$(cat "${how##*-o }")" = before ] || fail "$how changed it"
+        no_litter .
+    done
+}
+
 @test "a full disk leaves the old file as it was in every format" {
     local format from spans=$ROOT/tests/golden/views/input/scopes.kelvin
     for format in $("$KELVIN" help formats | sed -n '/^Written/,/^$/s/^  \([a-z0-9-]*\) .*/\1/p'); do

@@ -22,15 +22,17 @@ print(json.loads(text)["quality"]["samples"] if text else 0)'
 }
 
 # Wherever the file limit strikes, in the samples, in the last flush or among the names: what the message says is true.
-@test "a file limit anywhere in a recording loses nothing that was written, and the message is true" {
-    "$KELVIN" record -q -o whole.kelvin -- "$TARGET/split" 1
+try_limits() { # SECONDS OPTION...
+    local seconds=$1
+    shift
+    "$KELVIN" record -q "$@" -o whole.kelvin -- "$TARGET/split" "$seconds"
     "$KELVIN" record -q -o x.kelvin -- "$TARGET/split" 0.1
     cp x.kelvin before
     local size limit told there some=0
     size=$(stat -c %s whole.kelvin)
     for ((limit = 1; limit * 1024 < size; limit++)); do
-        run --separate-stderr bash -c 'ulimit -f "$1"; shift; exec "$@"' - "$limit" "$KELVIN" record -o x.kelvin -- \
-            "$TARGET/split" 1
+        run --separate-stderr bash -c 'ulimit -f "$1"; shift; exec "$@"' - "$limit" "$KELVIN" record "$@" -o x.kelvin -- \
+            "$TARGET/split" "$seconds"
         [ "$status" = 0 ] && break # this run was the shorter one
         exits 125
         [[ $stderr == *"File too large"* ]] || fail "$stderr"
@@ -45,6 +47,15 @@ print(json.loads(text)["quality"]["samples"] if text else 0)'
         some=1
     done
     [ "$some" = 1 ] || fail "no limit left a part: $stderr"
+}
+
+@test "a file limit anywhere in a recording loses nothing that was written, and the message is true" {
+    try_limits 1
+}
+
+@test "so it is where waits are recorded beside the samples" {
+    need_record --waits -- true
+    try_limits 0.3 --waits
 }
 
 @test "a file limit that leaves no room for shared memory is named" {
