@@ -11,7 +11,8 @@
  *     pool-too-large  threads of one name are more than the CPUs, and wait for one
  *     pool-too-small  threads of one name never wait for work, while others wait for them and CPUs
  *                     are idle. Known only where wakers are
- *     pool-idle       threads of one name, most of which wait for work most of the time
+ *     pool-idle       threads of one name, most of which wait for work most of the time; of those
+ *                     that have their program's name, at one place
  *
  * Threads that wait for work (conditions, poll, sleep) are no reason for advice.
  *

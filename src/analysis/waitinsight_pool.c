@@ -20,6 +20,7 @@ enum { POOL_MANY = 4 };
 #define POOL_LOCKS 0.2     /* of its life: more, and further threads would queue for locks, too */
 #define POOL_AWAITED 0.4   /* of its life that another thread waits for the pool */
 #define POOL_AT_WORK 0.25  /* of its threads, on average: fewer, and it is idle */
+#define POOL_ONE_PLACE 0.8 /* of the waits for work: less, and its threads do different things */
 #define POOL_CPUS_BUSY 0.6 /* of the CPUs: more, and a larger pool would not help */
 
 /* Threads of a process with one name. */
@@ -260,11 +261,29 @@ static double pool_at_work(const struct pool *p)
     return (double)p->threads * (1 - idle);
 }
 
+/*
+ * Threads without names of their own have their program's: they are a pool if they wait for work at
+ * one place.
+ */
+static bool is_of_one_kind(const struct waitsum *w, const struct pool *p)
+{
+    int64_t all_ns = waitsum_add_ns(w->by_reason[WAIT_CONDITION].ns, w->by_reason[WAIT_FUTEX].ns);
+    int64_t most_ns = 0;
+    if (!p->first)
+        return true;
+    for (size_t i = 0; i < w->stacks.n; i++) {
+        const struct waitsum_stack *s = &w->stacks.at[i];
+        bool hands = !s->runnable && (s->reason == WAIT_CONDITION || s->reason == WAIT_FUTEX);
+        most_ns = hands && s->sum.ns > most_ns ? s->sum.ns : most_ns;
+    }
+    return (double)most_ns >= POOL_ONE_PLACE * (double)all_ns;
+}
+
 /* Threads that came and went after each other were no pool; one that never got a job says nothing.
  */
-static bool is_idle_pool(const struct pool *p)
+static bool is_idle_pool(const struct waitsum *w, const struct pool *p)
 {
-    return p->threads >= POOL_MANY && p->longest_ns >= POOL_LEAST_NS &&
+    return is_of_one_kind(w, p) && p->threads >= POOL_MANY && p->longest_ns >= POOL_LEAST_NS &&
            (double)p->wall_ns >= 0.8 * (double)p->threads * (double)p->longest_ns &&
            p->idle_waits >= 2 * p->threads && pool_at_work(p) <= POOL_AT_WORK * (double)p->threads;
 }
@@ -275,7 +294,7 @@ bool waitinsight_idle_pool(const struct waitsum *w, struct waitinsight *ret)
     pool_list list = find_pools(w);
     const struct pool *most = NULL;
     for (size_t i = 0; i < list.n; i++)
-        if (is_idle_pool(&list.at[i]) && (!most || list.at[i].handed_ns > most->handed_ns))
+        if (is_idle_pool(w, &list.at[i]) && (!most || list.at[i].handed_ns > most->handed_ns))
             most = &list.at[i];
     if (most) {
         ret->id = "pool-idle";

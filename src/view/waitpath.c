@@ -113,7 +113,7 @@ void waitpaths_outward(const struct waitpaths *w, size_t row, size_t most, struc
     const waitpath_names *names = &w->rows.at[row];
     size_t resume = waitpath_resume(w, row);
     size_t first = resume > 1 ? resume : 0;
-    buf_str(ret, first ? ".." : "");
+    buf_str(ret, !names->n ? "[kernel]" : first ? ".." : "");
     for (size_t i = first; i < names->n && i < first + most; i++) {
         buf_str(ret, i ? " < " : "");
         waitpath_name(w, names->at[i], ret);

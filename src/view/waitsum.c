@@ -502,8 +502,11 @@ static void waitsum_add_parallel(struct document *d, const struct parallel *q)
         document_text(d, "For %s of that (%.1f%%) a thread was ready to run and had no CPU.",
                       units_scaled(n[2], (double)q->starved_ns, SCALED_NS),
                       100 * (double)q->starved_ns / (double)idle_ns);
+    double most = 0;
     for (int i = 0; i < PARALLEL_SLICES; i++)
-        buf_printf(&over_time, "%s%.1f", i ? " " : "", q->slice[i]);
+        most = q->slice[i] > most ? q->slice[i] : most;
+    for (int i = 0; i < PARALLEL_SLICES; i++)
+        buf_printf(&over_time, "%s%.*f", i ? " " : "", most < 0.95 ? 2 : 1, q->slice[i]);
     document_text(d, "Over time, in %d equal parts: %s.", PARALLEL_SLICES, buf_cstr(&over_time));
     add_serial(d, q);
 }

@@ -67,7 +67,7 @@ static void rows_that_part_far_out_are_one_place(void **state)
     add_path(&w, "a b c d e f g other");
     add_path(&w, "");
     says(&w, 0, "main > g > f > e > d > c > b > a", "a < b");
-    says(&w, 2, "[kernel]", "");
+    says(&w, 2, "[kernel]", "[kernel]");
     waitpaths_done(&w);
 }
 

@@ -565,6 +565,33 @@ static void threads_that_mostly_wait_for_work_are_an_idle_pool(void **state)
     }
 }
 
+/*
+ * Threads that nobody named have their program's name, as its first thread: at one place they wait
+ * for the same work, at many each does something else.
+ */
+static void threads_without_names_are_a_pool_where_they_wait_at_one_place(void **state)
+{
+    static const char *const places[] = {"take_job", "reap", "flush", "listen"};
+    (void)state;
+    for (uint64_t many = 1; many <= 4; many += 3) {
+        struct stage s = stage_open();
+        for (int tid = s.pid; tid < s.pid + 8; tid++) {
+            begins(&s, tid, 0, THREAD_RUNNING);
+            for (uint64_t ms = 0; ms < 1000; ms += 10) {
+                struct waits_at a = at(&s, tid, (ms + 1) * 1000000);
+                const char *place = places[(uint64_t)tid % many];
+                waits_leave(s.waits, &a, stack_of(&s, place, "futex_do_wait"), UNWIND_WHOLE);
+                waits_out(s.waits, &a, false);
+                runs(&s, tid, (ms + 10) * 1000000);
+            }
+        }
+        pool_on(&s, "0.10 0 0");
+        autofree char *is = insights_of(&s);
+        assert_string_equal(is, many > 1 ? "" : "pool-idle");
+        stage_close(&s);
+    }
+}
+
 /* 8 waits longer for files in all, but it is 7 that does little else: its own place is named. */
 static void a_thread_that_waits_for_files_is_named_with_its_own_place(void **state)
 {
@@ -636,6 +663,7 @@ int main(void)
         cmocka_unit_test(of_a_range_of_time_only_what_is_inside_counts),
         cmocka_unit_test(the_cause_of_having_no_cpu_is_told_where_it_is_known),
         cmocka_unit_test(threads_that_mostly_wait_for_work_are_an_idle_pool),
+        cmocka_unit_test(threads_without_names_are_a_pool_where_they_wait_at_one_place),
         cmocka_unit_test(a_thread_that_waits_for_files_is_named_with_its_own_place),
         cmocka_unit_test(sums_are_by_reason_by_thread_and_by_function),
         cmocka_unit_test(the_agent_is_no_place_where_a_program_waits),
