@@ -27,38 +27,55 @@ static double changepoint_reach(double x, const double *v, size_t n)
     return sum[0] + sum[1] + (sum[2] + sum[3]);
 }
 
-/* Four pairs of values at once: their sums do not wait for one another. */
-typedef double twin __attribute__((vector_size(16)));
-typedef int64_t twin_bits __attribute__((vector_size(16)));
-enum { TWINS = 4, TILE = 2 * TWINS };
+/*
+ * The time of a shuffle is spent in sums of distances: four values at once, where the processor
+ * can. Each lane adds up a value of its own in the order of the series, so the sums do not depend
+ * on it.
+ */
+typedef double lanes __attribute__((vector_size(32)));
+typedef int64_t lanes_bits __attribute__((vector_size(32)));
+enum { LANES = 4, TILE = 2 * LANES };
 
-static inline twin twin_distance(twin a, twin b)
-{
-    return (twin)((twin_bits)(a - b) & (twin_bits){INT64_MAX, INT64_MAX});
-}
+#if defined(__x86_64__) && !defined(__clang__)
+#define EACH_PROCESSOR __attribute__((target_clones("avx2", "default")))
+#else
+#define EACH_PROCESSOR
+#endif
+
+#define DISTANCE(a, b) \
+    ((lanes)((lanes_bits)((a) - (b)) & (lanes_bits){MAGNITUDE, MAGNITUDE, MAGNITUDE, MAGNITUDE}))
+#define MAGNITUDE INT64_MAX
+#define WHERE(x, condition) ((lanes)((lanes_bits)(x) & (lanes_bits)(condition)))
+#define SAME(x) ((lanes){(x), (x), (x), (x)})
 
 /*
  * The sums of the distances of each value of the tile at FROM to all before it, to RET[FROM]: both
- * arrays have whole tiles, and values beyond the last are any numbers. The time of a shuffle is
- * spent here. Four variables, not an array: that stays in memory, and the sums wait for it.
+ * arrays have whole tiles, and values beyond the last are any numbers. Four variables, not an
+ * array: that stays in memory, and the sums wait for it.
  */
-static void changepoint_reach_tile(const double *v, size_t from, double *ret)
+EACH_PROCESSOR static void changepoint_reach_tile(const double *v, size_t from, double *ret)
 {
     const double *tile = v + from;
-    twin t[TWINS], s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-    memcpy(t, tile, sizeof t);
-    twin t0 = t[0], t1 = t[1], t2 = t[2], t3 = t[3];
-    for (size_t i = 0; i < from; i++) {
-        twin x = {v[i], v[i]};
-        s0 += twin_distance(t0, x);
-        s1 += twin_distance(t1, x);
-        s2 += twin_distance(t2, x);
-        s3 += twin_distance(t3, x);
+    const lanes_bits behind = {0, 1, 2, 3};
+    lanes t0, t1, s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    memcpy(&t0, tile, sizeof t0);
+    memcpy(&t1, tile + LANES, sizeof t1);
+    for (size_t i = 0; i < from; i += 2) {
+        s0 += DISTANCE(t0, SAME(v[i]));
+        s1 += DISTANCE(t1, SAME(v[i]));
+        s2 += DISTANCE(t0, SAME(v[i + 1]));
+        s3 += DISTANCE(t1, SAME(v[i + 1]));
     }
-    memcpy(ret + from, (twin[TWINS]){s0, s1, s2, s3}, sizeof t);
-    for (size_t k = 1; k < TILE; k++)
-        for (size_t i = 0; i < k; i++)
-            ret[from + k] += fabs(tile[k] - tile[i]);
+    for (size_t i = 0; i < LANES - 1; i++) /* and of the tile itself: only lanes behind I count */
+        s0 += WHERE(DISTANCE(t0, SAME(tile[i])), behind > (int64_t)i);
+    for (size_t i = 0; i < LANES; i++) {
+        s1 += DISTANCE(t1, SAME(tile[i]));
+        s3 += WHERE(DISTANCE(t1, SAME(tile[LANES + i])), behind > (int64_t)i);
+    }
+    s0 += s2;
+    s1 += s3;
+    memcpy(ret + from, &s0, sizeof s0);
+    memcpy(ret + from + LANES, &s1, sizeof s1);
 }
 
 /*
@@ -204,11 +221,6 @@ static double chance_exact(struct bag *b, struct cut c)
     return (double)as_good / (double)all;
 }
 
-static double weakest(const struct changepoint_opts *o)
-{
-    return o->likely > o->level ? o->likely : o->level;
-}
-
 /*
  * When to stop: once those so far are 100,000 times as likely where three times the level is the
  * truth as at the level. A chance at the level ever gets there in fewer than 1 of 100,000 series,
@@ -219,11 +231,11 @@ struct patience {
     double most;           /* so many as good fail the level, whatever comes */
 };
 
-static struct patience patience_of(const struct changepoint_opts *o)
+static struct patience patience_of(double level, size_t shuffles)
 {
-    double level = weakest(o), other = fmin(3 * level, 0.9);
+    double other = fmin(3 * level, 0.9);
     return (struct patience){calc_log(other / level), calc_log((1 - other) / (1 - level)),
-                             level * (double)(o->shuffles + 1) - 1};
+                             level * (double)(shuffles + 1) - 1};
 }
 
 static bool is_hopeless(const struct patience *p, size_t as_good, size_t tried)
@@ -234,12 +246,12 @@ static bool is_hopeless(const struct patience *p, size_t as_good, size_t tried)
 }
 
 /* How often shuffled values could be cut as well as C.q, at C.at or (0) at their own best place. */
-static double chance_shuffled(struct bag *b, struct cut c, const struct changepoint_opts *o)
+static double chance_shuffled(struct bag *b, struct cut c, double level, size_t shuffles)
 {
     uint64_t state = 0x9e3779b97f4a7c15;
-    struct patience patience = patience_of(o);
+    struct patience patience = patience_of(level, shuffles);
     size_t as_good = 0, tried = 0, drawn = c.at ? c.at : b->n - CHANGEPOINT_LEAST;
-    while (tried < o->shuffles && !is_hopeless(&patience, as_good, tried)) {
+    while (tried < shuffles && !is_hopeless(&patience, as_good, tried)) {
         bag_shuffle(b, drawn, &state);
         tried++;
         as_good += is_as_good(b, c);
@@ -248,9 +260,9 @@ static double chance_shuffled(struct bag *b, struct cut c, const struct changepo
 }
 
 /* The same for few values, exactly. B is in another order afterwards. */
-static double chance(struct bag *b, struct cut c, const struct changepoint_opts *o)
+static double chance(struct bag *b, struct cut c, double level, size_t shuffles)
 {
-    return b->n <= EXACT_MAX ? chance_exact(b, c) : chance_shuffled(b, c, o);
+    return b->n <= EXACT_MAX ? chance_exact(b, c) : chance_shuffled(b, c, level, shuffles);
 }
 
 /* --- cutting --- */
@@ -291,6 +303,32 @@ static bool is_too_small(const double *v, size_t n, struct cut c, const struct c
     return fabs(repeats_median(v, c.at) - repeats_median(v + c.at, n - c.at)) < o->least / 2;
 }
 
+static struct interval range_of(const double *v, size_t n)
+{
+    struct interval r = {INFINITY, -INFINITY};
+    for (size_t i = 0; i < n; i++)
+        r = (struct interval){fmin(r.low, v[i]), fmax(r.high, v[i])};
+    return r;
+}
+
+/* The sides lie further apart than either is wide, and by 5 % or more of the level. */
+static bool is_clear(const double *v, size_t a, size_t n)
+{
+    struct interval x = range_of(v, a), y = range_of(v + a, n - a);
+    double gap = fmax(y.low - x.high, x.low - y.high);
+    double width = fmax(x.high - x.low, y.high - y.low);
+    return gap > width && gap >= 0.05 * fabs(repeats_median(v, a));
+}
+
+/*
+ * How often a shuffle may be as good as a cut at AT for it to count in the end. A step can only be
+ * likely where the values next to it are clear: others besides bring the sides closer.
+ */
+static double level_of(const double *v, size_t at, const struct changepoint_opts *o)
+{
+    return o->likely > o->level && is_clear(v + at - 2, 2, 4) ? o->likely : o->level;
+}
+
 /* Cut FROM..TO again and again, as long as there is proof. */
 static void divide(const double *v, struct stretch whole, const struct changepoint_opts *o,
                    struct points *ret)
@@ -305,9 +343,10 @@ static void divide(const double *v, struct stretch whole, const struct changepoi
         struct bag b = bag_of(v + s.from, n);
         struct cut c = best_cut(&b, INFINITY);
         bool counts = c.q > 0 && !is_too_small(v + s.from, n, c, o);
-        double p = counts ? chance(&b, (struct cut){0, c.q}, o) : 1;
+        double level = level_of(v + s.from, c.at, o);
+        double p = counts ? chance(&b, (struct cut){0, c.q}, level, o->shuffles) : 1;
         bag_done(&b);
-        if (p > weakest(o))
+        if (p > fmax(o->level, o->likely)) /* a cut in doubt may have proven ones on its sides */
             continue;
         add_point(ret, (struct found_cut){s.from + c.at, p});
         *vec_push(&left) = (struct stretch){s.from, s.from + c.at};
@@ -328,23 +367,6 @@ static struct stretch around(const struct points *p, size_t i, size_t n)
     return (struct stretch){from, to};
 }
 
-static struct interval range_of(const double *v, size_t n)
-{
-    struct interval r = {INFINITY, -INFINITY};
-    for (size_t i = 0; i < n; i++)
-        r = (struct interval){fmin(r.low, v[i]), fmax(r.high, v[i])};
-    return r;
-}
-
-/* The sides lie further apart than either is wide, and by 5 % or more of the level. */
-static bool is_clear(const double *v, size_t a, size_t n)
-{
-    struct interval x = range_of(v, a), y = range_of(v + a, n - a);
-    double gap = fmax(y.low - x.high, x.low - y.high);
-    double width = fmax(x.high - x.low, y.high - y.low);
-    return gap > width && gap >= 0.05 * fabs(repeats_median(v, a));
-}
-
 static struct changepoint changepoint_judge(const double *v, const struct points *p, size_t i,
                                             size_t n, const struct changepoint_opts *o)
 {
@@ -354,7 +376,8 @@ static struct changepoint changepoint_judge(const double *v, const struct points
     if (a < 2 || b < 2 || fabs(c.after - c.before) < fmax(o->least, o->min_change * fabs(c.before)))
         return c;
     struct bag bag = bag_of(v + s.from, a + b);
-    c.p = fmax(p->at.at[i].p, chance(&bag, (struct cut){a, energy_at(&bag, a)}, o));
+    c.p = fmax(p->at.at[i].p, chance(&bag, (struct cut){a, energy_at(&bag, a)},
+                                     level_of(v + s.from, a, o), o->shuffles));
     bag_done(&bag);
     c.likely = c.p > o->level && c.p <= o->likely && is_clear(v + s.from, a, a + b);
     return c;
