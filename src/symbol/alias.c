@@ -43,6 +43,8 @@ static void collect_names(struct aliases *a, const struct lookup *l)
 
 static void take_start(struct aliases *a, const struct elfsyms *s, const struct elfsym *symbol)
 {
+    if (symbol->chooses) /* the functions of that name start elsewhere: target_clones */
+        return;
     uint32_t id = intern_find(&a->names, elfsyms_name(s, symbol));
     if (id == IDMAP_NONE || id == 0)
         return;

@@ -75,6 +75,7 @@ bool elfsyms_get(const struct elfsyms *s, int table, size_t i, struct elfsym *re
         .section = sym.st_shndx,
         .table = (uint8_t)table,
         .rank = rank_of(t, i, &sym, function),
+        .chooses = type == STT_GNU_IFUNC,
     };
     return true;
 }

@@ -39,6 +39,7 @@ struct elfsym {
     uint32_t name; /* offset in the table's strings */
     uint16_t section;
     uint8_t table, rank;
+    bool chooses; /* code that the loader asks which of several functions of this name to take */
     /* By elfsyms_weigh(): what names are compared by. Many symbols may share a very long name. */
     bool weighed, label;
     uint8_t flaws;          /* how bad it is: of an old version, a part of a function ... */

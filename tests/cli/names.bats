@@ -243,3 +243,17 @@ SOURCE
     kill $overwriter 2>/dev/null || true
     wait $overwriter || true
 }
+
+@test "each of the variants that the loader chooses from has the function's name, not that of the code that chooses" {
+    can_record
+    [ "$(uname -m)" = x86_64 ] || skip "variants for one processor each are tried with gcc on x86-64"
+    compile 'turn' chosen -g
+    sed -i 's/__attribute__((noinline)) /__attribute__((noinline, target_clones("avx2", "default"))) static /' app.c
+    gcc -O1 -g app.c -o app
+    nm app | grep -q 'turn\.resolver'
+    kelvin record -q -o app.kelvin -- ./app
+    [ "$status" -eq 0 ]
+    kelvin fold app.kelvin
+    [ "$(share 'turn ' <<<"${output//;/ }")" -ge 50 ]
+    [[ "$output" != *resolver* ]]
+}
