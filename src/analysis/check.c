@@ -82,13 +82,13 @@ static void add_digits(struct buf *b, double value, enum rule_unit unit)
     char s[UNITS_MAX];
     if (isinf(value))
         buf_str(b, value < 0 ? "-\xe2\x88\x9e" : "\xe2\x88\x9e");
-    else if (is_counted(unit) || (unit == RULE_PER_SECOND && value >= 1e4))
+    else if (is_counted(unit))
         buf_str(b, units_count(s, (uint64_t)value));
     else if (unit == RULE_BYTES || unit == RULE_TIME)
         buf_str(b, units_scaled(s, value, unit == RULE_TIME ? SCALED_NS : SCALED_BYTES));
     else if (unit == RULE_PER_SECOND || unit == RULE_GFLOPS || unit == RULE_PER_1000 ||
              unit == RULE_PER_OP)
-        buf_printf(b, "%.4g", value);
+        buf_str(b, units_number(s, value));
     else if (unit == RULE_NUMBER)
         buf_printf(b, "%.6g", value);
     else if (unit == RULE_FIT)
@@ -120,10 +120,10 @@ static void add_bound(struct buf *b, double value, enum rule_unit unit)
 {
     char s[UNITS_MAX];
     bool percent = unit == RULE_SHARE || is_change(unit);
-    if (is_counted(unit))
-        buf_str(b, units_count(s, (uint64_t)value));
-    else if (unit == RULE_BYTES || unit == RULE_TIME)
+    if (unit == RULE_BYTES || unit == RULE_TIME)
         buf_str(b, units_scaled(s, value, unit == RULE_TIME ? SCALED_NS : SCALED_BYTES));
+    else if (is_counted(unit) || (!percent && value >= 1e5 && value < 1e15))
+        buf_str(b, units_count(s, (uint64_t)value));
     else
         buf_printf(b, is_change(unit) ? "%+.5g" : "%.5g", percent ? 100 * value : value);
 }

@@ -106,6 +106,22 @@ char *units_scaled(char *s, double value, enum scaled kind)
     return units_count(s, value < 0 ? 0 : (uint64_t)(value + 0.5));
 }
 
+char *units_number(char *s, double value)
+{
+    static const struct scale large[] = {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {0}};
+    const struct scale *in = large;
+    double size = fabs(value);
+    while (in->suffix && size < in->from)
+        in++;
+    if (size >= 1e15 || size < 1e4)
+        snprintf(s, UNITS_MAX, "%.4g", value);
+    else if (in->suffix)
+        snprintf(s, UNITS_MAX, "%.4g%s", value / in->from, in->suffix);
+    else
+        units_count(value < 0 ? strcpy(s, "-") + 1 : s, (uint64_t)(size + 0.5));
+    return s;
+}
+
 char *units_many(char *s, uint64_t n, const char *one, const char *more)
 {
     units_count(s, n);

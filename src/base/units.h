@@ -43,7 +43,10 @@ enum scaled { SCALED_COUNT, SCALED_NS, SCALED_BYTES, SCALED_KINDS };
 /* A value scaled for reading: nanoseconds "1.25 s", bytes "3.4 MiB", else a count. */
 char *units_scaled(char *s, double value, enum scaled kind);
 
-/* The same of seconds: 0.0057 -> "5.7 ms". "0.00 s" is no duration of anything. */
+/* Any number in four digits: 3.142, "12,345", from a million on "304.8 M". */
+char *units_number(char *s, double value);
+
+/* As units_scaled(), of seconds: 0.0057 -> "5.7 ms". "0.00 s" is no duration of anything. */
 char *units_seconds(char *s, double seconds);
 
 /* Nanoseconds since 1970 as "2025-03-09 14:05:00 UTC"; "not known" where no calendar goes. */

@@ -53,7 +53,7 @@ char *trend_value(const struct trend *t, double value, char *to)
     if (t->unit == TREND_SHARE)
         snprintf(to, UNITS_MAX, "%.1f%%", 100 * value);
     else if (t->unit == TREND_PLAIN)
-        snprintf(to, UNITS_MAX, "%.4g", value);
+        units_number(to, value);
     else
         units_scaled(to, value, kinds[t->unit]);
     return to;

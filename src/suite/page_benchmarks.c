@@ -79,14 +79,14 @@ static void fit_cell(struct document *d, const struct suite_benchmarks *b, const
 /* What the benchmark declares: operations, bytes or items per second. */
 static void rate_cell(struct document *d, const struct series *s, double time_ns)
 {
-    char text[UNITS_MAX] = "-", bytes[UNITS_MAX];
+    char text[2 * UNITS_MAX] = "-", number[UNITS_MAX];
     if (s->flops > 0 && time_ns > 0)
-        snprintf(text, sizeof text, "%.4g GFLOP/s", s->flops / time_ns);
+        snprintf(text, sizeof text, "%s GFLOP/s", units_number(number, s->flops / time_ns));
     else if (s->bytes > 0 && time_ns > 0)
         snprintf(text, sizeof text, "%s/s",
-                 units_scaled(bytes, s->bytes * 1e9 / time_ns, SCALED_BYTES));
+                 units_scaled(number, s->bytes * 1e9 / time_ns, SCALED_BYTES));
     else if (s->items > 0 && time_ns > 0)
-        snprintf(text, sizeof text, "%.4g/s", s->items * 1e9 / time_ns);
+        snprintf(text, sizeof text, "%s/s", units_number(number, s->items * 1e9 / time_ns));
     document_cell(d, text_of(text), 0);
 }
 

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,6 +72,25 @@ static void units_read_well(void **state)
     assert_string_equal(units_share(s, 1, 0), "0.00%");
 }
 
+static void numbers_of_any_size_have_four_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{3.14159, "3.142"},   {0, "0"},
+                 {0.00012, "0.00012"}, {9999, "9999"},
+                 {12345.6, "12,346"},  {-12345, "-12,345"},
+                 {999999, "999,999"},  {1e6, "1 M"},
+                 {3.048e8, "304.8 M"}, {-2.5e9, "-2.5 G"},
+                 {7e12, "7 T"},        {1e15, "1e+15"},
+                 {INFINITY, "inf"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char s[UNITS_MAX];
+        assert_string_equal(units_number(s, cases[i].value), cases[i].text);
+    }
+}
+
 static void assert_xml(const char *in, size_t n, const char *out)
 {
     autobuf struct buf b = {0};
@@ -104,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_leaves_the_rest),
         cmocka_unit_test(decimals_are_exact),
+        cmocka_unit_test(numbers_of_any_size_have_four_digits),
         cmocka_unit_test(numbers_that_do_not_fit_are_refused),
         cmocka_unit_test(units_read_well),
         cmocka_unit_test(xml_is_always_valid),
