@@ -23,6 +23,12 @@ static double *new_costs(struct scaling *s)
     return cost;
 }
 
+/* What run I is divided by. */
+static double items_of(const struct scaling *s, size_t i)
+{
+    return s->per_item ? s->runs[i].items : 1;
+}
+
 /* ERRORS, one per run, are those of growth_point; NULL = none is known. */
 static void fit(const struct scaling *s, struct scaling_cost *c, const double *errors)
 {
@@ -61,9 +67,12 @@ static void set_wholes(struct scaling *s)
     s->dimension = cpu ? DIM_TIME : value->dimension;
     s->unit = cpu ? text_of(UNIT_TIME) : profile_str(last->profile, value->unit);
     s->whole.cost = new_costs(s);
+    s->per_item = true;
+    for (size_t i = 0; i < s->n; i++)
+        s->per_item &= s->runs[i].items > 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct selection *run = s->runs[i].selection;
-        s->whole.cost[i] = cpu ? runcost_of(run).value * 1e9 : total_of(run);
+        s->whole.cost[i] = (cpu ? runcost_of(run).value * 1e9 : total_of(run)) / items_of(s, i);
     }
 }
 
@@ -166,7 +175,7 @@ bool scaling_of_scope(struct scaling *s, struct text name, enum flat_what what,
         if (row < 0)
             continue;
         const struct scope_sum *sum = &s->trees[i].flat.at[row].sum;
-        c.cost[i] = (double)(what == FLAT_SELF ? sum->self_ns : sum->total_ns);
+        c.cost[i] = (double)(what == FLAT_SELF ? sum->self_ns : sum->total_ns) / items_of(s, i);
         found = true;
     }
     fit(s, &c, NULL);

@@ -5,6 +5,9 @@
  * CPU time wherever that is known, so that recordings of unlike rates compare; else in the unit of
  * the value that is shown. Functions are the same in two runs where their canonical names are
  * (canon.h). The cost of a scope of the program is the time that its spans took, by the clock.
+ *
+ * Where all runs say how many items they did (tokens, requests), costs are per item: else a large
+ * run that does half as many would look as cheap as a small one.
  */
 #pragma once
 #include "analysis/flat.h"
@@ -17,6 +20,7 @@ struct scaling_run {
     const struct selection *selection;
     double size;                    /* above 0 */
     const struct selection *scopes; /* the spans of the same run; NULL = none */
+    double items;                   /* what it did: tokens, requests; 0 = not known */
 };
 
 /* The costs of one thing, one per run. */
@@ -43,6 +47,7 @@ struct scaling {
     struct flat **lists;      /* one per run, by function */
     struct scopetree *trees;  /* one per run; zeros where it has no scopes */
     size_t n;
+    bool per_item;            /* the costs are */
     enum dimension dimension; /* what the costs are */
     struct text unit;         /* theirs, as the field calls it */
     struct scaling_cost whole;

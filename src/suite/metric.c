@@ -234,14 +234,19 @@ double metric_in_file(const struct metric *m, struct timespec since)
                                                                 : NAN;
 }
 
+const struct metric *metrics_items(const struct metrics *m)
+{
+    for (size_t i = 0; i < m->at.n; i++)
+        if (m->at.at[i].items > 0)
+            return &m->at.at[i];
+    return NULL;
+}
+
 /* --- in words --- */
 
 const char *metric_number(char text[UNITS_MAX], double value)
 {
-    if (value >= 1e4 && value < 1e15)
-        return units_count(text, (uint64_t)(value + 0.5));
-    snprintf(text, UNITS_MAX, "%.4g", value);
-    return text;
+    return units_number(text, value);
 }
 
 void metric_say_value(struct buf *b, const struct metric *m, double value)

@@ -47,6 +47,9 @@ struct metrics {
 int metrics_build(struct metrics *m, const struct conf *c, const char *workload, struct err *err);
 void metrics_done(struct metrics *m);
 
+/* The one that 'items =' of the workload makes; NULL = none. */
+const struct metric *metrics_items(const struct metrics *m);
+
 /* What stands in OUTPUT; NAN = nothing does. RET_MATCHES: how many numbers the pattern found. */
 double metric_in_output(const struct metric *m, struct text output, size_t *ret_matches);
 

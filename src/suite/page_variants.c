@@ -102,7 +102,14 @@ void page_variants(struct document *d, const struct suite *s, const struct suite
 void receipt_variants(struct json *j, const struct suite_result *r)
 {
     const struct suite_variants *v = r->variants;
-    if (!v || !v->ran)
+    if (!v)
+        return;
+    json_key(j, "variants_absent");
+    json_open(j, '[');
+    for (size_t i = 0; i < v->absent.n; i++)
+        json_str(j, v->absent.at[i]);
+    json_close(j, ']');
+    if (!v->ran)
         return;
     json_key(j, "variants");
     json_open(j, '{');

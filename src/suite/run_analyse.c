@@ -125,8 +125,17 @@ static void analyse_cache(struct suite_result *w)
         suite_absent(w, COLLECT_CACHE, err.text);
 }
 
+/* How many items a run of W does; 0 where it does not say, or counts another thing than FIRST. */
+static double items_of_run(const struct suite_result *w, const struct suite_result *first)
+{
+    const struct metric *m = metrics_items(&w->workload.metrics);
+    const struct metric *as = metrics_items(&first->workload.metrics);
+    return m && as && strcmp(m->unit, as->unit) == 0 ? m->items : 0;
+}
+
 static void build_scaling(struct suite *s)
 {
+    const struct suite_result *first = NULL;
     VEC(struct scaling_run) runs = {0};
     bool differ = false;
     for (size_t i = 0; i < s->results.n; i++) {
@@ -134,7 +143,9 @@ static void build_scaling(struct suite *s)
         if (!(w->workload.size > 0) || !w->recordings.n)
             continue;
         differ |= runs.n && runs.at[0].size != w->workload.size;
-        *vec_push(&runs) = (struct scaling_run){&w->recordings.at[0].selection, w->workload.size};
+        first = first ? first : w;
+        *vec_push(&runs) = (struct scaling_run){&w->recordings.at[0].selection, w->workload.size,
+                                                .items = items_of_run(w, first)};
     }
     autobuf struct buf unlike = {0};
     if (differ)

@@ -137,6 +137,21 @@ static void add_sizes(struct document *d, const struct scaling *s)
     }
 }
 
+static void say_items(struct document *d, const struct scaling *s)
+{
+    autobuf struct buf b = {0};
+    char items[UNITS_MAX];
+    if (!s->per_item)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        buf_printf(&b, "%s%s",
+                   i == 0         ? ""
+                   : i + 1 < s->n ? ", "
+                                  : " and ",
+                   units_number(items, s->runs[i].items));
+    document_text(d, "Costs are per item: the runs did %s of them.", buf_cstr(&b));
+}
+
 /* What rounds to nothing has no sign. */
 static double two_decimals(double v)
 {
@@ -207,6 +222,7 @@ void check_add_growth(struct document *d, const struct scaling *s)
 {
     document_heading(d, "Growth");
     add_sizes(d, s);
+    say_items(d, s);
     tell_whole(d, &s->whole);
     if (s->functions.n) {
         document_text(d, "Functions by their own share at the largest size:");

@@ -122,6 +122,13 @@ static void growth(struct json *j, const struct scaling *s)
     for (size_t i = 0; i < s->n; i++)
         json_double(j, s->runs[i].size);
     json_close(j, ']');
+    if (s->per_item) {
+        json_key(j, "items");
+        json_open(j, '[');
+        for (size_t i = 0; i < s->n; i++)
+            json_double(j, s->runs[i].items);
+        json_close(j, ']');
+    }
     cost(j, "whole", s, &s->whole);
     json_key(j, "functions");
     json_open(j, '[');

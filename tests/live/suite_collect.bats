@@ -381,6 +381,8 @@ CONF
     [[ $stderr == *"small: no variant broken: its build ended with exit code 1"* ]]
     has perf-failed/small.md 'absent.*broken'
     has perf-failed/small.md '| twice |'
+    [[ "$(jq -r '.workloads[0].variants_absent[]' perf-failed/run.json)" == "broken: its build ended with exit code 1"* ]] ||
+        fail "$(jq -c '.workloads[0] | .variants_absent, .variants' perf-failed/run.json)"
 }
 
 @test "sanitizers make builds of their own, and what they find fails the run" {

@@ -115,6 +115,33 @@ static void runs_of_one_size_keep_their_order(void **state)
         profile_free(p[i]);
 }
 
+/* Twice the size and half the items: the same time is twice the cost. One run that does not say
+ * spoils it for all. */
+static void costs_are_per_item_where_all_runs_say_how_many(void **state)
+{
+    (void)state;
+    for (int missing = 0; missing < 2; missing++) {
+        struct profile *p[2];
+        struct selection all[2];
+        struct scaling_run runs[2];
+        struct scaling s;
+        for (size_t i = 0; i < 2; i++) {
+            p[i] = one_row("cpu-clock", "count", 100, 6000000);
+            all[i] = selection_all(p[i], (struct value_ref){0, 0});
+            runs[i] = (struct scaling_run){&all[i], 4 + 4 * (double)i, .items = i ? 60 : 120};
+        }
+        runs[1].items *= 1 - missing;
+        scaling_build(&s, runs, 2, 1);
+        assert_true(s.per_item == !missing);
+        assert_true(s.whole.cost[0] == (missing ? 6e6 : 6e6 / 120));
+        assert_true(s.whole.cost[1] == (missing ? 6e6 : 6e6 / 60));
+        assert_true(fabs(s.whole.growth.exponent - (missing ? 0 : 1)) < 1e-9);
+        scaling_done(&s);
+        for (size_t i = 0; i < 2; i++)
+            profile_free(p[i]);
+    }
+}
+
 /* Three points on a line by luck: 15 samples of 1,000 in each run know no exponent to a hundredth.
  */
 static void an_exponent_is_not_known_better_than_its_samples(void **state)
@@ -252,6 +279,7 @@ int main(void)
         cmocka_unit_test(seconds_compare_whatever_the_event),
         cmocka_unit_test(counts_of_unlike_events_do_not),
         cmocka_unit_test(runs_of_one_size_keep_their_order),
+        cmocka_unit_test(costs_are_per_item_where_all_runs_say_how_many),
         cmocka_unit_test(an_exponent_is_not_known_better_than_its_samples),
         cmocka_unit_test(a_ratio_leaves_out_sizes_without_the_function),
     };
