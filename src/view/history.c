@@ -224,7 +224,11 @@ static void json_change(struct json *j, const struct trend *t, const struct chan
 
 static void json_trend(struct json *j, const struct trend *t)
 {
-    static const char *const units[] = {"nanoseconds", "bytes", "count", "share"};
+    static const char *const units[] = {[TREND_NS] = "nanoseconds",
+                                        [TREND_BYTES] = "bytes",
+                                        [TREND_COUNT] = "count",
+                                        [TREND_SHARE] = "share",
+                                        [TREND_PLAIN] = "number"}; /* whatever the program counts */
     json_open(j, '{');
     json_put_str(j, "title", t->title);
     json_put_str(j, "unit", units[t->unit]);

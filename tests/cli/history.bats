@@ -113,9 +113,9 @@ for name in "tps", "also":
     trend = [t for title, t in trends.items() if title.startswith("small: " + name)][0]
     stored = [v for (v,) in db.execute("select value from metrics join runs on id = run_id where name = ? order by time_s",
                                        ("metric_higher " + name,))]
-    print([p["value"] for p in trend["points"]] == stored, len(stored) > 5)
+    print([p["value"] for p in trend["points"]] == stored, len(stored) > 5, trend["unit"])
 PY
-)" = $'True True\nTrue True' ]
+)" = $'True True number\nTrue True number' ]
 }
 
 @test "a workload that the history does not have is named, with those that it has" {
