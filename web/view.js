@@ -369,8 +369,8 @@ class App {
         else if (tab === 'source') words.push('annotate', file, this.panes.source ? this.panes.source.input.value : s.fn, ...selected);
         else if (tab === 'heap') words.push('heap', file, ...(s.time ? ['--time', s.time] : []));
         else if (tab === 'locks') words.push('locks', file);
-        else if (tab === 'scopes') words.push('scopes', file, ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
-        else if (tab === 'waits') words.push('report', file, '--waits', ...(s.time ? ['--time', s.time] : []), ...s.thread.flatMap(t => ['--thread', t]));
+        else if (tab === 'scopes') words.push('scopes', file, ...(s.time ? ['--time', s.time] : []), ...['thread', 'process', 'where'].flatMap(k => s[k].flatMap(v => ['--' + k, v])));
+        else if (tab === 'waits') words.push('report', file, '--waits', ...selected.slice(s.event && s.value ? 4 : s.event || s.value ? 2 : 0));
         else if (tab === 'about') words.push('info', file);
         else words.push('report', file, ...selected);
         return words.map(quoted).join(' ');

@@ -46,15 +46,17 @@ class Story {
         const note = this.note();
         this.body.replaceChildren(...(note ? [el('p.apart', {role: 'note'}, note)] : []), ...this.show(answer[this.what], answer).filter(e => e));
     }
-    // FOLLOWS: 'all' of the selection, its 'time', or nothing of it.
+    // FOLLOWS: 'all' of the selection, what selects 'rows' whatever their stack, its 'time', or nothing of it.
     question() {
         const all = this.app.selection();
         if (this.follows === 'all') return all;
+        if (this.follows === 'rows') return Object.fromEntries(Object.entries(all).filter(([key]) => /^(file|time|thread|process|where)$/.test(key)));
         return {file: all.file, ...(this.follows === 'time' && all.time ? {time: all.time} : {})};
     }
     // Which crumbs do not apply here, in words; '' where all do.
     note() {
         const {file, event, value, time, ...others} = this.app.selection();
+        if (this.follows === 'rows') return Object.keys(others).some(key => !/^(thread|process|where)$/.test(key)) ? 'Filters by function or scope do not apply to this pane: of the selection, it follows time, threads, processes and labels.' : '';
         if (this.follows === 'all' || !(Object.keys(others).length || (time && this.follows !== 'time'))) return '';
         return this.follows === 'time' ? 'Of the selection, only the time range applies to this pane.' : 'The selection does not apply to this pane: it shows the whole recording.';
     }
@@ -137,7 +139,7 @@ const quantile = q => q ? time(q.ns) : '';
 const within = q => q && q.low !== null ? `${time(q.low)} to ${q.high === null ? 'not bounded' : time(q.high)}` : '';
 
 export class ScopesPane extends Story {
-    constructor(app) { super(app, 'scopes', 'all'); }
+    constructor(app) { super(app, 'scopes', 'rows'); }
     // How often which latency occurred; one logarithmic axis for all scopes.
     histogram(bars, answer) {
         const most = Math.max(1, ...bars), box = el('div.hist', {role: 'img', 'aria-label': 'latencies'}), {latency_low_ns: low, latency_high_ns: high} = answer;

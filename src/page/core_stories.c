@@ -279,7 +279,9 @@ int core_scopes(struct core *c, const struct question *q, struct json *j, struct
 
 int core_waits(struct core *c, const struct question *q, struct json *j, struct err *err)
 {
-    struct question waits = core_of_stream(q, stream_kind_event(STREAM_WAITS), NULL);
+    struct question waits = *q; /* with its filters by function: a wait has a stack */
+    waits.event = stream_kind_event(STREAM_WAITS);
+    waits.value = NULL;
     struct core_view *v = core_view(c, &waits, err);
     struct waitstream streams;
     struct waitsum sum;

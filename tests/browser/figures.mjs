@@ -343,6 +343,33 @@ const cases = {
             assert.deepEqual((await table(page, 'table[aria-label="Where"] tbody tr')).slice(0, 10).map(r => r.cells), w.stacks.slice(0, 10).map(s => [count(s.waits), time(s.ns), time(s.max_ns), s.reason, seen(own(s.stack).slice(0, 5).map(f => f.function).join(' ← '))]));
         });
     },
+    // What is selected by function: waits have stacks, scopes have none; a pane says what does not apply.
+    async stacks() {
+        const [, recording] = args, copied = async page => {
+            await page.locator('main .scroll').focus();
+            await page.keyboard.press('y');
+            await page.waitForSelector('.toast');
+            return (await page.evaluate(() => window.copied)).split(' ').slice(1).map(w => w.replace(/^'|'$/g, ''));
+        };
+        const whole = terminal('report', recording, '--waits').waits;
+        for (const [key, value] of [['focus', '^locker$'], ['ignore', '^locker$'], ['scope', '^turn$'], ['process', '.']]) {
+            const w = terminal('report', recording, '--waits', '--' + key, value);
+            assert.equal(w.waits < whole, key !== 'process');
+            await withView(`#tab=waits&${new URLSearchParams([[key, value]])}`, async page => {
+                assert.deepEqual((await table(page, 'table[aria-label="By reason"] tbody tr')).map(r => r.cells), w.reasons.map(r => [count(r.waits), time(r.ns), time(r.max_ns), r.reason]), key);
+                assert.equal(await page.locator('main [role=note]').count(), 0);
+                assert.deepEqual((await copied(page)).slice(2), ['--waits', '--' + key, value]);
+            });
+        }
+        for (const [key, value, applies] of [['focus', '^spin$', false], ['scope', '^work$', false], ['process', 'busy', true], ['thread', '.', true]])
+            await withView(`#tab=scopes&${new URLSearchParams([[key, value]])}`, async page => {
+                const note = await page.locator('main [role=note]').allInnerTexts();
+                assert.match(note.join(), applies ? /^$/ : /^Filters by function or scope do not apply to this pane/, key);
+                const words = await copied(page), s = terminal(...words.map(w => w === 'busy.kelvin' ? recording : w));
+                assert.deepEqual((await table(page, 'table[aria-label="Scopes by name"] tbody tr')).map(r => r.cells[0]), s.flat.map(n => count(n.calls)), key);
+                assert.equal(words.includes('--' + key), applies);
+            });
+    },
     async about() {
         const i = JSON.parse(execFileSync(args[0], ['info', args[1], '--json'], {encoding: 'utf8'})), known = v => v === null || v === undefined ? 'not known' : String(v);
         await withView('#tab=about', async page => {

@@ -132,6 +132,7 @@ END
     busy_program
     kelvin view busy.kelvin -o page.html
     figures stories page.html busy.kelvin
+    figures stacks page.html busy.kelvin
     figures about page.html busy.kelvin
 }
 

@@ -136,6 +136,76 @@ static void a_scope_that_goes_on_is_seen_in_the_middle(void **state)
     core_free(c);
 }
 
+static void a_scope_is_drawn_when_and_where_it_was(void **state)
+{
+    static const struct answers_span spans[] = {{"request", 100, 800}, {"request;parse", 300, 200}};
+    struct core *c = answers_core(profile_with_spans(spans, 2));
+    json_t *answer = ask(c, "{\"ask\":\"lanes\",\"bins\":10}");
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        json_t *span = element(answer, "spans", i);
+        double start = json_number_value(json_array_get(span, 1));
+        double length = json_number_value(json_array_get(span, 2));
+        assert_int_equal(json_integer_value(json_array_get(span, 0)), 70);
+        assert_int_equal((int)(1000 * start + 0.5), spans[i].from_ms);
+        assert_int_equal((int)(1000 * length + 0.5), spans[i].ms);
+        assert_int_equal(json_integer_value(json_array_get(span, 3)), i + 1);
+    }
+    json_decref(answer);
+    core_free(c);
+}
+
+/* A function is not a scope: filters by function leave scopes as they are. */
+static void scopes_do_not_follow_functions(void **state)
+{
+    static const struct answers_span spans[] = {{"a", 0, 1}, {"a", 10, 2}, {"b", 80, 100}};
+    static const char *const members[] = {"\"focus\":[\"read\"]", "\"subtree\":\"main;parse\"",
+                                          "\"hide\":[\"a\"]", "\"ignore\":[\"a\"]",
+                                          "\"collapse-recursion\":[\"a\"]"};
+    struct core *c = answers_core(profile_with_spans(spans, 3));
+    (void)state;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        autofree char *question = mem_printf("{\"ask\":\"scopes\",%s}", members[i]);
+        json_t *answer = ask(c, question), *scopes = json_object_get(answer, "scopes");
+        assert_int_equal((int)number_in(scopes, "spans"), 3);
+        assert_int_equal(json_array_size(json_object_get(scopes, "flat")), 2);
+        json_decref(answer);
+    }
+    json_t *answer = ask(c, "{\"ask\":\"scopes\",\"time\":\"0..0.05\"}");
+    assert_int_equal((int)number_in(json_object_get(answer, "scopes"), "spans"), 2);
+    json_decref(answer);
+    core_free(c);
+}
+
+/* Only what was sampled within a scope of that name. */
+static void a_scope_selects_what_was_within(void **state)
+{
+    static const struct answers_span spans[] = {{"early", 0, 195}, {"late", 195, 105}};
+    struct core *c = answers_core(profile_with_spans(spans, 2));
+    json_t *answer =
+        ask(c, "{\"ask\":\"list\",\"scope\":[\"early\"],\"top\":9,\"event\":\"cpu-clock\"}");
+    (void)state;
+    assert_int_equal((int)number_in(answer, "n"), 3);
+    assert_int_equal((int)number_in(element(answer, "rows", 0), "total_samples"), 20);
+    json_decref(answer);
+    core_free(c);
+}
+
+/* More threads than there are lanes are counted all the same. */
+static void threads_without_a_lane_are_counted(void **state)
+{
+    struct profile *p = answers_profile();
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        answers_add(p, &(struct answers_sample){"main", "many", 11, 1000 + i}, 1000, 1);
+    struct core *c = answers_core(p);
+    json_t *answer = ask(c, "{\"ask\":\"lanes\",\"bins\":10}");
+    assert_int_equal((int)number_in(answer, "threads"), 103);
+    assert_true(json_array_size(json_object_get(answer, "lanes")) < 103);
+    json_decref(answer);
+    core_free(c);
+}
+
 /* However many spans: each is in one bar. */
 static void latencies_count_each_span_once(void **state)
 {
@@ -158,6 +228,101 @@ static void latencies_count_each_span_once(void **state)
 }
 
 /* --- lists and trees --- */
+
+static size_t node_of(const json_t *tree, const char *name)
+{
+    json_t *label;
+    size_t i;
+    json_array_foreach(json_object_get(tree, "label"), i, label)
+    {
+        size_t at = (size_t)json_integer_value(label);
+        if (i && strcmp(text_in(element(tree, "labels", at), "name"), name) == 0)
+            return i;
+    }
+    fail_msg("no '%s' in the tree", name);
+    return 0;
+}
+
+static int number_at(const json_t *object, const char *key, size_t i)
+{
+    return (int)json_integer_value(element(object, key, i));
+}
+
+static void nodes_have_their_samples_and_their_values(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *tree = ask(c, "{\"ask\":\"tree\",\"value\":\"cpu\"}");
+    size_t parse = node_of(tree, "parse");
+    (void)state;
+    assert_int_equal(number_at(tree, "self_samples", parse), 10);
+    assert_int_equal(number_at(tree, "total_samples", parse), 30);
+    assert_int_equal(number_at(tree, "self", parse), 100 * MS);
+    assert_int_equal(number_at(tree, "total", parse), 300 * MS);
+    json_decref(tree);
+    core_free(c);
+}
+
+/* To both sides of it, about as far. */
+static void intervals_reach_as_far_up_as_down(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *tree = ask(c, "{\"ask\":\"tree\"}"), *answer = ask(c, "{\"ask\":\"tree_shares\"}");
+    json_t *of = element(answer, "shares", node_of(tree, "help"));
+    double share = 40.0 / 120;
+    (void)state;
+    for (size_t i = 0; i < 4; i += 2) {
+        double down = share - json_number_value(json_array_get(of, i));
+        double up = json_number_value(json_array_get(of, i + 1)) - share;
+        assert_true(down > 0.03 && up > 0.03 && up < 2 * down && down < 2 * up);
+    }
+    json_decref(tree);
+    json_decref(answer);
+    core_free(c);
+}
+
+static void a_chart_begins_where_its_first_sample_does(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer = ask(c, "{\"ask\":\"tree\",\"chart\":true,\"time\":\"0.5..1\"}");
+    (void)state;
+    assert_true(number_in(answer, "from_s") > 0.48 && number_in(answer, "from_s") < 0.52);
+    json_decref(answer);
+    core_free(c);
+}
+
+/* Self 100 ms of 1.2 s, total 300. */
+static void words_of_a_row_stand_below_their_title(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer =
+        ask(c, "{\"ask\":\"list\",\"value\":\"cpu\",\"pattern\":\"^parse$\",\"top\":5}");
+    json_t *words = element(answer, "words", 0);
+    (void)state;
+    assert_int_equal((int)number_in(answer, "n"), 1);
+    assert_true(json_is_true(json_object_get(answer, "counted")));
+    assert_int_equal(strncmp(text_in(words, "self"), "8.3%", 4), 0);
+    assert_int_equal(strncmp(text_in(words, "total"), "25.0%", 5), 0);
+    assert_string_equal(text_in(words, "self_time"), "100 ms");
+    assert_string_equal(text_in(words, "total_time"), "300 ms");
+    json_decref(answer);
+    core_free(c);
+}
+
+/* Who is not selected is not counted; nor is the whole list where a part is shown. */
+static void a_list_counts_what_is_selected(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer = ask(c, "{\"ask\":\"list\",\"thread\":[\"reader\"],\"top\":2}");
+    (void)state;
+    assert_int_equal((int)number_in(answer, "n"), 3);
+    assert_int_equal(json_array_size(json_object_get(answer, "rows")), 2);
+    json_decref(answer);
+    answer = ask(c, "{\"ask\":\"list\",\"sort\":\"name\",\"top\":9}");
+    assert_string_equal(text_in(element(answer, "rows", 0), "name"), "help");
+    assert_string_equal(text_in(element(answer, "rows", 4), "name"), "write");
+    json_decref(answer);
+    core_free(c);
+}
 
 /* Functions that only call others come behind those that have time of their own. */
 static void a_list_by_self_ends_with_those_that_only_call(void **state)
@@ -257,6 +422,60 @@ static void a_thread_is_not_taken_for_a_process_of_its_name(void **state)
     (void)state;
     assert_true(samples_of(c, "{\"ask\":\"about\",\"thread\":[\"helper\"]}") == 40);
     assert_true(samples_of(c, "{\"ask\":\"about\",\"process\":[\"helper\"]}") == 90);
+    core_free(c);
+}
+
+static double total_of(const json_t *answer, const char *name, const char *side)
+{
+    json_t *functions = json_object_get(json_object_get(answer, "diff"), "functions"), *f;
+    size_t i;
+    json_array_foreach(functions, i, f)
+    {
+        if (strcmp(text_in(f, "name"), name) == 0)
+            return number_in(json_object_get(f, "total"), side);
+    }
+    return -1;
+}
+
+/* Of a few samples "rare" has 2 % on both sides: it is compared as well. */
+static void of_two_files_the_second_is_the_one_after(void **state)
+{
+    struct profile *before = answers_profile(), *after = answers_profile();
+    (void)state;
+    answers_add(before, &(struct answers_sample){"main;old", "reader", 7, 70}, 2000, 30);
+    answers_add(after, &(struct answers_sample){"main;new", "reader", 7, 70}, 2000, 30);
+    answers_add(before, &(struct answers_sample){"main;rare", "reader", 7, 70}, 3000, 3);
+    answers_add(after, &(struct answers_sample){"main;rare", "reader", 7, 70}, 3000, 3);
+    struct core *c = answers_core(before);
+    core_take(c, 1, after);
+    json_t *answer = ask(c, "{\"ask\":\"compare\"}");
+    assert_true(total_of(answer, "old", "before") > 0.1 && total_of(answer, "old", "after") == 0);
+    assert_true(total_of(answer, "new", "after") > 0.1 && total_of(answer, "new", "before") == 0);
+    assert_true(total_of(answer, "rare", "after") > 0.01);
+    json_decref(answer);
+    core_free(c);
+}
+
+/* Samples and bytes are not alike: refused with the reason, unless forced. */
+static void unlike_files_are_compared_by_force_alone(void **state)
+{
+    struct profile *bytes = profile_new();
+    struct err err;
+    int64_t n = 4096;
+    (void)state;
+    support_value(bytes, "allocations", "allocated", "bytes");
+    struct row r = {.stack = support_path(bytes, "main;grow"), .values = &n};
+    assert_int_equal(profile_add_row(bytes, 0, &r, &err), 0);
+    struct core *c = answers_core(answers_profile());
+    core_take(c, 1, bytes);
+    json_t *answer = ask(c, "{\"ask\":\"compare\"}");
+    assert_true(*text_in(answer, "refused"));
+    assert_null(json_object_get(answer, "diff"));
+    json_decref(answer);
+    answer = ask(c, "{\"ask\":\"compare\",\"force\":true}");
+    assert_non_null(json_object_get(answer, "diff"));
+    assert_true(*text_in(json_object_get(answer, "diff"), "forced"));
+    json_decref(answer);
     core_free(c);
 }
 
@@ -386,7 +605,18 @@ int main(void)
         cmocka_unit_test(lanes_are_sorted_by_what_threads_did),
         cmocka_unit_test(a_moment_is_of_the_process_that_is_asked_for),
         cmocka_unit_test(a_scope_that_goes_on_is_seen_in_the_middle),
+        cmocka_unit_test(a_scope_is_drawn_when_and_where_it_was),
+        cmocka_unit_test(scopes_do_not_follow_functions),
+        cmocka_unit_test(a_scope_selects_what_was_within),
+        cmocka_unit_test(threads_without_a_lane_are_counted),
         cmocka_unit_test(latencies_count_each_span_once),
+        cmocka_unit_test(nodes_have_their_samples_and_their_values),
+        cmocka_unit_test(intervals_reach_as_far_up_as_down),
+        cmocka_unit_test(a_chart_begins_where_its_first_sample_does),
+        cmocka_unit_test(words_of_a_row_stand_below_their_title),
+        cmocka_unit_test(a_list_counts_what_is_selected),
+        cmocka_unit_test(of_two_files_the_second_is_the_one_after),
+        cmocka_unit_test(unlike_files_are_compared_by_force_alone),
         cmocka_unit_test(a_list_by_self_ends_with_those_that_only_call),
         cmocka_unit_test(words_belong_to_the_rows_of_their_page),
         cmocka_unit_test(a_search_finds_callers_too),

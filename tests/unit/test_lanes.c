@@ -155,7 +155,107 @@ static void a_thread_has_the_name_under_which_it_worked(void **state)
     assert_int_equal(json_array_size(lanes), 1);
     assert_string_equal(json_string_value(json_object_get(lane, "name")), "worker");
     assert_int_equal(json_integer_value(json_object_get(lane, "total")), 5);
+    assert_int_equal(json_integer_value(json_object_get(lane, "samples")), 5);
     json_decref(answer);
+    profile_free(p);
+}
+
+/* A row may stand for many events; what is beyond the part that is looked at is not in it. */
+static void marks_count_events_of_what_is_seen(void **state)
+{
+    struct profile *p = lanes_profile();
+    int stream = 0;
+    (void)state;
+    for (size_t i = 0; i < p->streams.n; i++)
+        if (strcmp(profile_str(p, p->streams.at[i]->event).at, "page-faults") == 0)
+            stream = (int)i;
+    struct row many = {.thread = p->streams.at[0]->rows.thread[0], .time_ns = 5025 * (uint64_t)MS};
+    lanes_row(p, stream, many, 7, 0, 0);
+    json_t *answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10}");
+    json_t *mark = json_array_get(json_object_get(answer, "marks"), 0);
+    char *at = json_dumps(json_object_get(mark, "at"), JSON_COMPACT);
+    assert_string_equal(at, "[[0,1],[2,7],[7,2]]");
+    free(at);
+    json_decref(answer);
+    answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10,\"from_s\":0.03,\"to_s\":0.04}");
+    assert_int_equal(json_array_size(json_object_get(answer, "moments")), 1);
+    json_decref(answer);
+    static const char *const others[] = {"{\"ask\":\"lanes\",\"bins\":10,\"to_s\":0.03}",
+                                         "{\"ask\":\"lanes\",\"bins\":10,\"from_s\":0.04}"};
+    for (size_t i = 0; i < 2; i++) {
+        answer = lanes_ask(p, others[i]);
+        assert_int_equal(json_array_size(json_object_get(answer, "moments")), 0);
+        json_decref(answer);
+    }
+    profile_free(p);
+}
+
+/* A second thread, of another process: 50 ms, of which it waits 30 at a pipe. */
+static struct profile *two_threads(void)
+{
+    struct profile *p = lanes_profile();
+    struct waitstream w;
+    assert_true(waitstream_find(p, &w));
+    struct frame_id call = profile_add_named_frame(p, text_of("read"), FRAME_USER);
+    struct frame_id pipe = profile_add_named_frame(p, text_of("pipe_read"), FRAME_KERNEL);
+    struct stack_id at = stacks_push(&p->stacks, (struct stack_id){0}, call);
+    struct thread_id t =
+        profile_add_thread(p, &(struct thread_key){profile_add_str(p, text_of("u")), 20, 21});
+    uint64_t start = 5000 * (uint64_t)MS;
+    struct row state = {.thread = t, .time_ns = start, .duration_ns = 50 * MS};
+    struct row wait = {.stack = stacks_push(&p->stacks, at, pipe),
+                       .thread = t,
+                       .time_ns = start + 10 * MS,
+                       .duration_ns = 30 * MS};
+    lanes_row(p, w.states, state, 20 * MS, 0, 30 * MS);
+    lanes_row(p, w.waits, wait, 1, 30 * MS, 0);
+    return p;
+}
+
+static void each_wait_has_its_own_reason(void **state)
+{
+    struct profile *p = two_threads();
+    json_t *answer = lanes_ask(p, "{\"ask\":\"lanes\",\"bins\":10}"), *lane;
+    size_t i;
+    (void)state;
+    assert_int_equal(json_array_size(json_object_get(answer, "states")), 2);
+    json_array_foreach(json_object_get(answer, "states"), i, lane)
+    {
+        bool second = json_integer_value(json_object_get(lane, "tid")) == 21;
+        json_t *reasons = json_object_get(lane, "reasons");
+        assert_int_equal(json_object_size(reasons), 1);
+        assert_int_equal(bin_of(reasons, second ? "pipe" : "lock", 3), 10);
+    }
+    json_decref(answer);
+    profile_free(p);
+}
+
+/* Wall time is of the threads that are selected; of a function's waits there is none. */
+static void wall_time_is_of_the_threads_that_are_selected(void **state)
+{
+    static const struct {
+        const char *members;
+        int wall_ms, waits; /* 0 = not known */
+    } asked[] = {{"", 150, 3},
+                 {",\"thread\":[\"11\"]", 100, 2},
+                 {",\"thread\":[\"u\"]", 50, 1},
+                 {",\"process\":[\"20\"]", 50, 1},
+                 {",\"focus\":[\"^read$\"]", 0, 1},
+                 {",\"ignore\":[\"^read$\"]", 0, 2}};
+    struct profile *p = two_threads();
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        autofree char *question = mem_printf("{\"ask\":\"waits\"%s}", asked[i].members);
+        json_t *answer = lanes_ask(p, question), *waits = json_object_get(answer, "waits");
+        json_t *wall = json_object_get(waits, "wall_ns");
+        if ((int)(json_number_value(wall) / MS + 0.5) != asked[i].wall_ms ||
+            (!asked[i].wall_ms && wall) ||
+            json_integer_value(json_object_get(waits, "waits")) != asked[i].waits) {
+            char *said = json_dumps(waits, 0);
+            fail_msg("%s: %s", question, said);
+        }
+        json_decref(answer);
+    }
     profile_free(p);
 }
 
@@ -217,6 +317,8 @@ static void a_counter_keeps_its_peak_and_its_end(void **state)
         fmax(highest, json_number_value(json_array_get(point, 1)));
     assert_true(n > 500 && n <= 2000);
     assert_int_equal((int)highest, 999999);
+    assert_true(json_is_true(
+        json_object_get(json_array_get(json_object_get(answer, "counters"), 0), "bytes")));
     point = json_array_get(points, n - 1);
     assert_int_equal((int)(1e6 * json_number_value(json_array_get(point, 0)) + 0.5), 90000);
     json_decref(answer);
@@ -229,6 +331,9 @@ int main(void)
         cmocka_unit_test(states_are_where_they_were),
         cmocka_unit_test(what_has_no_times_is_spread),
         cmocka_unit_test(a_thread_has_the_name_under_which_it_worked),
+        cmocka_unit_test(marks_count_events_of_what_is_seen),
+        cmocka_unit_test(each_wait_has_its_own_reason),
+        cmocka_unit_test(wall_time_is_of_the_threads_that_are_selected),
         cmocka_unit_test(events_are_marks_unless_they_are_looked_at),
         cmocka_unit_test(a_sample_stands_for_the_time_before_it),
         cmocka_unit_test(a_counter_keeps_its_peak_and_its_end),
