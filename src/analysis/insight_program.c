@@ -358,8 +358,11 @@ INSIGHT_TEST(insight_test_spinning)
     insight_share(&ret->evidence, &s);
     buf_printf(&ret->evidence,
                " goes to the OpenMP runtime itself (%.*s), whose threads spin while they wait for "
-               "each other",
-               TEXT_ARG(module));
+               "each other%s",
+               TEXT_ARG(module),
+               f->selection->stream->obtained == BY_TIMER
+                   ? ", or go to sleep and wake: a timer cannot tell these apart"
+                   : "");
     ret->stacks = flat_mark_stacks(f, in_set, FLAT_SELF);
     return true;
 }

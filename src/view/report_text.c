@@ -132,7 +132,9 @@ static void add_certainty(struct document *d, const struct flat *f)
 static void add_tick(struct document *d, const struct flat *f)
 {
     if (f->selection->stream->obtained == BY_TIMER)
-        document_text(d, "The timer samples at the kernel's tick. Work that is repeated in step "
+        document_text(d, "The timer does not see the kernel: its time, for system calls and page "
+                         "faults, is self time of the code that caused it. It samples at the "
+                         "kernel's tick. Work that is repeated in step "
                          "with the tick gets too large or too small a share, and no interval "
                          "shows it. The engine perf has no such limit.");
 }
