@@ -244,15 +244,10 @@ const struct metric *metrics_items(const struct metrics *m)
 
 /* --- in words --- */
 
-const char *metric_number(char text[UNITS_MAX], double value)
-{
-    return units_number(text, value);
-}
-
 void metric_say_value(struct buf *b, const struct metric *m, double value)
 {
     char text[UNITS_MAX];
-    buf_printf(b, "%s%s%s", metric_number(text, value), *m->unit ? " " : "", m->unit);
+    buf_printf(b, "%s%s%s", units_number(text, value), *m->unit ? " " : "", m->unit);
 }
 
 static double median_of(const struct series *s)
@@ -308,7 +303,7 @@ void metric_say(struct buf *b, const struct metric *m, const struct comparison *
     char was[UNITS_MAX];
     bool agree = fabs(100 * (after / before - 1) - change_percent(m, p->ratio)) < 0.1;
     buf_printf(b, "%s %s%s -> ", m->name, agree || isnan(p->ratio) ? "" : "medians ",
-               metric_number(was, before));
+               units_number(was, before));
     metric_say_value(b, m, after);
     if (isnan(p->ratio)) {
         buf_str(b, " (nothing to compare)");

@@ -56,9 +56,6 @@ double metric_in_output(const struct metric *m, struct text output, size_t *ret_
 /* What stands in the file, if it was written at SINCE or later; else NAN. */
 double metric_in_file(const struct metric *m, struct timespec since);
 
-/* As people write it: "41.23", "26,630,412". */
-const char *metric_number(char text[UNITS_MAX], double value);
-
 /* VALUE with the unit: "41.2 tokens/s". Appended. */
 void metric_say_value(struct buf *b, const struct metric *m, double value);
 

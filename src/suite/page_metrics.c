@@ -50,12 +50,12 @@ static void metric_row(struct document *d, const struct suite_metric *m)
     metric_cell(d, "%s", m->metric->name);
     metric_cell(d, "%s", buf_cstr(&median));
     if (isfinite(sum.median_interval.low))
-        metric_cell(d, "%s to %s", metric_number(low, sum.median_interval.low),
-                    metric_number(high, sum.median_interval.high));
+        metric_cell(d, "%s to %s", units_number(low, sum.median_interval.low),
+                    units_number(high, sum.median_interval.high));
     else
         metric_cell(d, "too few runs");
-    metric_cell(d, "%s", metric_number(low, sum.min));
-    metric_cell(d, "%s", metric_number(high, sum.max));
+    metric_cell(d, "%s", units_number(low, sum.min));
+    metric_cell(d, "%s", units_number(high, sum.max));
     page_scatter_cell(d, &sum);
     metric_cell(d, m->missing ? "%zu of %zu" : "%zu", n, m->runs->runs.n);
     metric_cell(d, "%s", m->metric->more_is_better ? "higher" : "lower");

@@ -47,16 +47,6 @@ static void the_last_match_counts(void **state)
     assert_true(read_output("pattern = x([0-9])|y([0-9])", "x1 y2") == 1);
 }
 
-static void numbers_are_written_out(void **state)
-{
-    (void)state;
-    char text[UNITS_MAX];
-    assert_string_equal(metric_number(text, 41.2345), "41.23");
-    assert_string_equal(metric_number(text, 26634567.8), "26,634,568");
-    assert_string_equal(metric_number(text, -3e7), "-3e+07");
-    assert_string_equal(metric_number(text, 0.00012), "0.00012");
-}
-
 static void no_match_is_no_number(void **state)
 {
     (void)state;
@@ -232,7 +222,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_match_counts),
-        cmocka_unit_test(numbers_are_written_out),
         cmocka_unit_test(no_match_is_no_number),
         cmocka_unit_test(a_field_is_found_by_its_path),
         cmocka_unit_test(a_file_of_an_earlier_run_does_not_count),
