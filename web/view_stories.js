@@ -33,7 +33,7 @@ class Story {
         this.element = el('div.pane', null, el('div.scroll', {tabindex: 0}, this.body));
     }
     async update() {
-        const question = {...this.question(), ask: this.what}, key = JSON.stringify([question, this.note()]);
+        const question = {...this.question(), ask: this.what, ...(this.what === 'report' ? {brief: true} : {})}, key = JSON.stringify([question, this.note()]);
         if (key === this.asked) return;
         const answer = await this.app.ask(this.what, question);
         if (!answer) return;

@@ -69,13 +69,16 @@ static int by_name(const void *a, const void *b, void *context)
     return c ? c : l->at.at[x].kind - l->at.at[y].kind;
 }
 
-/* label -> its place in the order of names */
-static uint32_t *rank_labels(struct labels *l)
+/* label -> its place in the order of the names that nodes have; of others nothing */
+static uint32_t *rank_labels(struct calltree *t)
 {
-    size_t n = l->at.n;
-    uint32_t *order = mem_calloc(n + 1, sizeof *order), *rank = mem_calloc(n + 1, sizeof *rank);
-    for (size_t i = 0; i < n; i++)
-        order[i] = (uint32_t)i;
+    struct labels *l = &t->labels;
+    size_t n = 0;
+    uint32_t *order = mem_calloc(l->at.n + 1, sizeof *order);
+    uint32_t *rank = mem_calloc(l->at.n + 1, sizeof *rank);
+    for (size_t i = 1; i < t->n; i++)
+        if (!rank[t->label[i]]++)
+            order[n++] = t->label[i];
     qsort_r(order, n, sizeof *order, by_name, l);
     for (size_t i = 0; i < n; i++)
         rank[order[i]] = (uint32_t)i;
@@ -86,7 +89,7 @@ static uint32_t *rank_labels(struct labels *l)
 /* All nodes but the root in the order of their names, by counting. */
 static uint32_t *nodes_by_name(struct calltree *t)
 {
-    uint32_t *rank = rank_labels(&t->labels);
+    uint32_t *rank = rank_labels(t);
     uint32_t *start = mem_calloc(t->labels.at.n + 2, sizeof *start);
     uint32_t *nodes = mem_calloc(t->n, sizeof *nodes);
     for (size_t i = 1; i < t->n; i++)

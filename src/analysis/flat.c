@@ -10,15 +10,14 @@ static uint32_t flat_add_row(struct flat *f, struct text name, bool kernel,
                              struct mapping_id mapping)
 {
     uint32_t id = intern_add(&f->names, name);
-    uint32_t hash = hash_pair(id, kernel);
-    for_each_match (&f->map, hash, i) {
-        if (f->rows.at[i].name == id && f->rows.at[i].kernel == kernel)
-            return i;
+    while (f->row_of_name[kernel].n <= id)
+        *vec_push(&f->row_of_name[kernel]) = 0;
+    uint32_t *row = &f->row_of_name[kernel].at[id];
+    if (!*row) {
+        *vec_push(&f->rows) = (struct flat_row){.name = id, .kernel = kernel, .mapping = mapping};
+        *row = (uint32_t)f->rows.n;
     }
-    uint32_t row = (uint32_t)f->rows.n;
-    *vec_push(&f->rows) = (struct flat_row){.name = id, .kernel = kernel, .mapping = mapping};
-    idmap_add(&f->map, hash, row);
-    return row;
+    return *row - 1;
 }
 
 static void module_name(struct buf *b, const struct profile *p, const struct frame *frame)
@@ -362,7 +361,8 @@ void flat_free(struct flat *f)
     if (!f)
         return;
     intern_done(&f->names);
-    idmap_done(&f->map);
+    vec_done(&f->row_of_name[0]);
+    vec_done(&f->row_of_name[1]);
     vec_done(&f->rows);
     free(f->row_of_line);
     free(f->row_of_bare);

@@ -32,7 +32,7 @@ struct flat {
     int type, count_type;          /* count_type is -1 where samples are not counted */
     int64_t whole;                 /* sum of all samples, those without a stack included */
     struct intern names;
-    struct idmap map;
+    VEC(uint32_t) row_of_name[2]; /* its row + 1, of the program's and of kernel code; 0 = none */
     VEC(struct flat_row) rows;
     uint32_t *row_of_line, *row_of_bare; /* of profile.lines; of frames without; NULL by thread */
     uint32_t *row_of_place;              /* by thread or label only */

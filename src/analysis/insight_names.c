@@ -290,3 +290,46 @@ bool names_match(const char *const *patterns, struct text name, bool kernel)
     }
     return false;
 }
+
+/* --- many names --- */
+
+/* Which of 64 kinds of letters are in it. */
+static uint64_t letters_of(const char *at, size_t n)
+{
+    uint64_t set = 0;
+    for (size_t i = 0; i < n; i++)
+        set |= 1ull << (at[i] & 63);
+    return set;
+}
+
+static const uint64_t letter_any = 1ull << ('*' & 63);
+
+void names_set_init(struct names_set *s, const char *const *patterns)
+{
+    *s = (struct names_set){.patterns = patterns};
+    for (size_t i = 0; patterns[i] && i < NAMES_MAX; i++) {
+        bool for_kernel = strncmp(patterns[i], "k:", 2) == 0;
+        const char *pattern = patterns[i] + 2 * for_kernel;
+        s->letters[i] = letters_of(pattern, strlen(pattern));
+        if (strchr(pattern, '*'))
+            s->letters[i] &= ~letter_any;
+        for (int c = 0; c < 256; c++)
+            if (*pattern == '*' || (unsigned char)*pattern == c)
+                s->starting[for_kernel][c][i / 64] |= 1ull << i % 64;
+    }
+}
+
+bool names_set_has(const struct names_set *s, struct text name, bool kernel)
+{
+    if (!name.n || *name.at == '[')
+        return false;
+    const uint64_t *starting = s->starting[kernel][(unsigned char)*name.at];
+    uint64_t letters = starting[0] | starting[1] ? letters_of(name.at, name.n) : 0;
+    for (size_t word = 0; word < NAMES_WORDS; word++)
+        for (uint64_t left = starting[word]; left; left &= left - 1) {
+            size_t i = 64 * word + (size_t)__builtin_ctzll(left);
+            if (!(s->letters[i] & ~letters) && matches(s->patterns[i] + 2 * kernel, name))
+                return true;
+        }
+    return false;
+}

@@ -22,3 +22,18 @@ extern const char *const names_transfers[];
 extern const char *const names_interpreters[];
 
 bool names_match(const char *const *patterns, struct text name, bool kernel);
+
+/*
+ * The same for many names: of 10^6 functions most are told from all patterns by their first letter,
+ * and most others by a letter that they have not.
+ */
+enum { NAMES_WORDS = 2, NAMES_MAX = 64 * NAMES_WORDS };
+struct names_set {
+    const char *const *patterns;
+    /* Of the program's and the kernel's: bits of those that may start with a letter. */
+    uint64_t starting[2][256][NAMES_WORDS];
+    uint64_t letters[NAMES_MAX]; /* that a name must have */
+};
+
+void names_set_init(struct names_set *s, const char *const *patterns); /* at most NAMES_MAX */
+bool names_set_has(const struct names_set *s, struct text name, bool kernel);

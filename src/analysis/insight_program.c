@@ -129,8 +129,10 @@ static void add_callers(struct buf *b, const struct flat *f, const bool *in_set)
 static size_t insight_mark_names(const struct flat *f, const char *const *names, bool *in_set)
 {
     size_t n = 0;
+    struct names_set set;
+    names_set_init(&set, names);
     for (uint32_t i = 0; i < f->rows.n; i++)
-        n += in_set[i] = names_match(names, flat_name(f, i), f->rows.at[i].kernel);
+        n += in_set[i] = names_set_has(&set, flat_name(f, i), f->rows.at[i].kernel);
     return n;
 }
 

@@ -24,7 +24,7 @@ void labels_init(struct labels *l, const struct profile *p, const struct label_o
 void labels_done(struct labels *l)
 {
     intern_done(&l->texts);
-    idmap_done(&l->map);
+    vec_done(&l->of_text);
     vec_done(&l->at);
     vec_done(&l->of_line);
     vec_done(&l->of_bare);
@@ -36,15 +36,14 @@ uint32_t labels_add(struct labels *l, struct text text, enum frame_kind kind)
 {
     uint8_t k = l->opts.merge_kinds ? FRAME_USER : (uint8_t)kind;
     uint32_t id = intern_add(&l->texts, text);
-    uint32_t hash = hash_pair(id, k);
-    for_each_match (&l->map, hash, i) {
-        if (l->at.at[i].text == id && l->at.at[i].kind == k)
-            return i;
-    }
-    uint32_t i = (uint32_t)l->at.n;
-    *vec_push(&l->at) = (struct label){.text = id, .kind = k};
-    idmap_add(&l->map, hash, i);
-    return i;
+    while (l->of_text.n <= id)
+        *vec_push(&l->of_text) = 0;
+    for (uint32_t i = l->of_text.at[id]; i; i = l->at.at[i - 1].same_text_plus_1)
+        if (l->at.at[i - 1].kind == k)
+            return i - 1;
+    *vec_push(&l->at) = (struct label){id, k, l->of_text.at[id]};
+    l->of_text.at[id] = (uint32_t)l->at.n;
+    return (uint32_t)l->at.n - 1;
 }
 
 static const char *suffix_of(const struct label_opts *o, const struct frame *f,

@@ -17,8 +17,9 @@ struct label_opts {
 };
 
 struct label {
-    uint32_t text; /* in labels.texts */
-    uint8_t kind;  /* enum frame_kind */
+    uint32_t text;             /* in labels.texts */
+    uint8_t kind;              /* enum frame_kind */
+    uint32_t same_text_plus_1; /* the next of that text, of another kind; 0 = none */
 };
 
 /* The label that frames of a function or module got last, and for which kind of them. */
@@ -29,7 +30,7 @@ struct label_memo {
 struct labels {
     struct label_opts opts;
     struct intern texts;
-    struct idmap map;
+    VEC(uint32_t) of_text; /* its first label + 1 */
     VEC(struct label) at;
     VEC(uint32_t) of_line; /* profile.lines index -> label + 1; 0 = not asked for yet */
     VEC(uint32_t) of_bare; /* frame id -> label + 1 of frames without lines */

@@ -45,6 +45,8 @@ static void view_done(struct core_view *v)
         flat_free(v->flat[i]);
     calltree_free(v->tree);
     free(v->tree_key);
+    free(v->ranked.key);
+    free(v->ranked.rows);
     if (v->key)
         selection_done(&v->selection);
     free(v->key);

@@ -18,6 +18,11 @@ struct core_view {
     uint64_t used;
     struct selection selection;
     struct flat *flat[FLAT_KINDS];
+    struct {
+        char *key; /* of the list that was ranked last: by what it is listed, sorted and filtered */
+        uint32_t *rows;
+        size_t n, all; /* rows in order so far; how many there are */
+    } ranked;
     char *label; /* the last that was listed by, with its groups */
     struct grouping groups;
     struct flat *by_label;

@@ -11,53 +11,104 @@ enum { ROWS_MAX = 10000 };
 
 struct ranked {
     const struct flat *f;
-    const char *sort;
+    enum { BY_TOTAL, BY_SELF, BY_NAME } sort;
 };
 
-static int ranked_by_name(const void *a, const void *b, void *ctx)
+/* Behind those with a self time of their own, the others by total. */
+static int64_t ranked_self(const struct ranked *r, const struct flat_row *row)
+{
+    return r->sort == BY_SELF && row->self > 0 ? row->self : 0;
+}
+
+static int ranked_before(const void *a, const void *b, void *ctx)
 {
     const struct ranked *r = ctx;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const struct flat_row *rx = &r->f->rows.at[x], *ry = &r->f->rows.at[y];
+    int64_t sx = ranked_self(r, rx), sy = ranked_self(r, ry);
+    if (sx != sy)
+        return sx < sy ? 1 : -1;
+    if (r->sort != BY_NAME && !sx && rx->total != ry->total)
+        return rx->total < ry->total ? 1 : -1;
     int names = strcmp(flat_name(r->f, x).at, flat_name(r->f, y).at);
     return names ? names : (x > y) - (x < y);
 }
 
-/* The first N at least, in order; RET has room for all rows twice. */
-static size_t rank_rows(const struct flat *f, const char *sort, size_t n, uint32_t *ret)
+/* Let the row at I of a heap whose first row comes last sink to its place. */
+static void ranked_sink(struct ranked *r, uint32_t *heap, size_t n, size_t i)
 {
-    if (sort && strcmp(sort, "name") == 0) {
-        size_t all = flat_top(f, FLAT_TOTAL, f->rows.n, ret);
-        qsort_r(ret, all, sizeof *ret, ranked_by_name, &(struct ranked){f, sort});
-        return all;
+    for (size_t below; (below = 2 * i + 1) < n; i = below) {
+        below += below + 1 < n && ranked_before(&heap[below + 1], &heap[below], r) > 0;
+        if (ranked_before(&heap[below], &heap[i], r) < 0)
+            return;
+        uint32_t row = heap[i];
+        heap[i] = heap[below];
+        heap[below] = row;
     }
-    if (!sort || strcmp(sort, "self") != 0)
-        return flat_top(f, FLAT_TOTAL, n, ret);
-    size_t have = flat_top(f, FLAT_SELF, n, ret);
-    if (have >= n)
-        return have;
-    /* Behind those with samples of their own, the others by total. */
-    autofree uint32_t *rest = mem_calloc(f->rows.n + 1, sizeof *rest);
-    size_t all = flat_top(f, FLAT_TOTAL, n + have, rest);
-    for (size_t i = 0; i < all; i++)
-        if (f->rows.at[rest[i]].self <= 0)
-            ret[have++] = rest[i];
-    return have;
 }
 
-static int keep_matching(const struct flat *f, const char *pattern, uint32_t *rows, size_t *n,
-                         struct err *err)
+/* The first N of ALL rows, in order, at the front of ROWS: of 10^6, a screen is compared with the
+ * others, and not each with each. */
+static void ranked_first(struct ranked *r, uint32_t *rows, size_t all, size_t n)
+{
+    for (size_t k = n / 2; n < all && k-- > 0;)
+        ranked_sink(r, rows, n, k);
+    for (size_t i = n; n && i < all; i++)
+        if (ranked_before(&rows[i], &rows[0], r) < 0) {
+            rows[0] = rows[i];
+            ranked_sink(r, rows, n, 0);
+        }
+    qsort_r(rows, n, sizeof *rows, ranked_before, r);
+}
+
+/* All rows with anything in them whose names fit; in no order. */
+static uint32_t *list_rows(const struct flat *f, const char *pattern, size_t *ret_n,
+                           struct err *err)
 {
     struct pattern re;
-    size_t kept = 0;
-    if (!pattern || !*pattern)
+    size_t n = 0;
+    bool filtered = pattern && *pattern;
+    if (filtered && pattern_init(&re, pattern, true, err) != 0)
+        return NULL;
+    uint32_t *rows = mem_calloc(f->rows.n + 1, sizeof *rows);
+    for (uint32_t i = 0; i < f->rows.n; i++)
+        if (f->rows.at[i].total > 0 && (!filtered || pattern_fits(&re, flat_name(f, i).at)))
+            rows[n++] = i;
+    if (filtered)
+        pattern_done(&re);
+    *ret_n = n;
+    return rows;
+}
+
+/* The list that Q asks for in V->ranked, its first N at least in order: a page comes back for more
+ * of the same list. */
+static int rank_list(struct core_view *v, const struct flat *f, const struct question *q, size_t n,
+                     struct err *err)
+{
+    enum { AT_LEAST = 500 };
+    autobuf struct buf key = {0};
+    buf_printf(&key, "%s\n%s\n%s", q->by ? q->by : "", q->sort ? q->sort : "",
+               q->pattern ? q->pattern : "");
+    bool same = v->ranked.key && strcmp(v->ranked.key, buf_cstr(&key)) == 0;
+    if (same && (n <= v->ranked.n || v->ranked.n == v->ranked.all))
         return 0;
-    if (pattern_init(&re, pattern, true, err) != 0)
+    size_t all, twice = same ? 2 * v->ranked.n : AT_LEAST;
+    uint32_t *rows = list_rows(f, q->pattern, &all, err);
+    if (!rows)
         return -1;
-    for (size_t i = 0; i < *n; i++)
-        if (pattern_fits(&re, flat_name(f, rows[i]).at))
-            rows[kept++] = rows[i];
-    pattern_done(&re);
-    *n = kept;
+    struct ranked r = {f, !q->sort                       ? BY_TOTAL
+                          : strcmp(q->sort, "name") == 0 ? BY_NAME
+                          : strcmp(q->sort, "self") == 0 ? BY_SELF
+                                                         : BY_TOTAL};
+    n = n > twice ? n : twice;
+    n = n < all ? n : all;
+    ranked_first(&r, rows, all, n);
+    free(v->ranked.key);
+    free(v->ranked.rows);
+    v->ranked.key = mem_strdup(buf_cstr(&key));
+    v->ranked.rows = rows;
+    v->ranked.n = n;
+    v->ranked.all = all;
     return 0;
 }
 
@@ -122,17 +173,14 @@ int core_list(struct core *c, const struct question *q, struct json *j, struct e
     if (!f)
         return -1;
     struct report r = {.selection = &v->selection, .profile = v->selection.profile};
-    autofree uint32_t *rows = mem_calloc(2 * f->rows.n + 1, sizeof *rows);
-    bool filtered = q->pattern && *q->pattern;
     size_t top = q->top < 0 ? 0 : q->top < ROWS_MAX ? (size_t)q->top : ROWS_MAX;
     size_t skip = q->skip < 0 ? 0 : (size_t)q->skip < f->rows.n ? (size_t)q->skip : f->rows.n;
-    size_t n = rank_rows(f, q->sort, filtered ? f->rows.n : skip + top, rows);
-    if (keep_matching(f, q->pattern, rows, &n, err) != 0)
+    if (rank_list(v, f, q, skip + top, err) != 0)
         return -1;
-    if (!filtered) /* there are more than were ranked */
-        n = flat_count_above(f, FLAT_TOTAL, 0);
+    size_t n = v->ranked.all;
     skip = skip < n ? skip : n;
     top = top < n - skip ? top : n - skip;
+    const uint32_t *rows = v->ranked.rows;
     autofree struct flat_pair *shares = mem_calloc(top + 1, sizeof *shares);
     flat_shares_of_rows(f, rows + skip, top, shares);
     r.functions = (struct flat *)(uintptr_t)f;

@@ -133,7 +133,9 @@ int core_report(struct core *c, const struct question *q, struct json *j, struct
     struct report r;
     if (!v)
         return -1;
-    if (report_build(&r, &v->selection, &(struct report_opts){.top = 15}, err) != 0) {
+    struct report_opts o = {
+        .top = 15, .functions = core_flat(v, FLAT_FUNCTION), .outline = q->brief};
+    if (report_build(&r, &v->selection, &o, err) != 0) {
         report_done(&r);
         return -1;
     }

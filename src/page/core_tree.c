@@ -73,22 +73,45 @@ void core_put_place(struct json *j, const struct profile *p, const struct core_p
     json_uint(j, f->line);
 }
 
-static void put_labels(struct json *j, const struct calltree *t, const struct profile *p)
+/* Those of nodes that stay, of perhaps 10^6, and by node which of them it has. */
+struct used_labels {
+    size_t n;
+    uint32_t *label, *of_node;
+};
+
+static struct used_labels used_labels_of(const struct calltree *t)
+{
+    struct used_labels u = {.label = mem_calloc(t->n, sizeof *u.label),
+                            .of_node = mem_calloc(t->n, sizeof *u.of_node)};
+    autofree uint32_t *number = mem_calloc(t->labels.at.n + 1, sizeof *number);
+    for (size_t i = 1; i < t->n; i++) {
+        uint32_t *own = &number[t->label[i]];
+        if (!*own) {
+            u.label[u.n++] = t->label[i];
+            *own = (uint32_t)u.n;
+        }
+        u.of_node[i] = *own - 1;
+    }
+    return u;
+}
+
+static void used_labels_done(struct used_labels *u)
+{
+    free(u->label);
+    free(u->of_node);
+}
+
+static void put_labels(struct json *j, const struct calltree *t, const struct profile *p,
+                       const struct used_labels *used)
 {
     autofree struct core_place *at = places_of(t, p);
-    autofree bool *used = mem_calloc(t->labels.at.n + 1, sizeof *used);
-    for (size_t i = 1; i < t->n; i++)
-        used[t->label[i]] = true;
     json_key(j, "labels");
     json_open(j, '[');
-    for (uint32_t i = 0; i < t->labels.at.n; i++) {
+    for (size_t k = 0; k < used->n; k++) {
+        uint32_t i = used->label[k];
         enum frame_kind kind = (enum frame_kind)t->labels.at.at[i].kind;
         struct text name = labels_text(&t->labels, i);
         struct shade shade = palette_shade(&palettes[0], name, kind);
-        if (!used[i]) {
-            json_null(j);
-            continue;
-        }
         json_open(j, '{');
         json_key(j, "name");
         json_text(j, name);
@@ -135,7 +158,8 @@ static void tree_pack_values(struct buf *b, const int64_t *at, size_t n)
 }
 
 /* As text, or as bytes beside it: of a wide tree, numbers as text take longer than the tree. */
-static void tree_put_columns(struct core *c, const struct calltree *t, bool packed, struct json *j)
+static void tree_put_columns(struct core *c, const struct calltree *t,
+                             const struct used_labels *used, bool packed, struct json *j)
 {
     const struct {
         const char *name;
@@ -149,7 +173,7 @@ static void tree_put_columns(struct core *c, const struct calltree *t, bool pack
     enum { VALUES = sizeof values / sizeof *values };
     if (!packed) {
         tree_put_ids(j, "parent", t->parent, t->n);
-        tree_put_ids(j, "label", t->label, t->n);
+        tree_put_ids(j, "label", used->of_node, t->n);
         for (size_t i = 0; i < VALUES; i++)
             tree_put_values(j, values[i].name, values[i].at, t->n);
         return;
@@ -165,7 +189,7 @@ static void tree_put_columns(struct core *c, const struct calltree *t, bool pack
     json_str(j, "label");
     json_close(j, ']');
     buf_add(&c->columns, t->parent, t->n * sizeof *t->parent);
-    buf_add(&c->columns, t->label, t->n * sizeof *t->label);
+    buf_add(&c->columns, used->of_node, t->n * sizeof *used->of_node);
 }
 
 /* When a chart begins, as the timeline counts. */
@@ -184,7 +208,8 @@ int core_tree(struct core *c, const struct question *q, struct json *j, struct e
     const struct calltree *t = tree_of(v, q);
     json_put_uint(j, "n", t->n);
     json_put_uint(j, "left_out", t->n_left_out);
-    tree_put_columns(c, t, q->packed, j);
+    struct used_labels used = used_labels_of(t);
+    tree_put_columns(c, t, &used, q->packed, j);
     if (t->extent)
         json_put_number(j, "from_s", chart_start_s(t, v->selection.profile));
     json_key(j, "groups");
@@ -193,7 +218,8 @@ int core_tree(struct core *c, const struct question *q, struct json *j, struct e
         if (t->group[i])
             json_uint(j, i);
     json_close(j, ']');
-    put_labels(j, t, v->selection.profile);
+    put_labels(j, t, v->selection.profile, &used);
+    used_labels_done(&used);
     return 0;
 }
 

@@ -41,7 +41,8 @@ struct question {
     size_t n_names;
     bool inverted, chart, force;
     bool same_arguments; /* of two files that leave them out: they are known not to differ */
-    bool brief;          /* of the timeline: threads alone, no states, marks, counters and scopes */
+    bool brief;          /* of the timeline: threads alone, no states, marks, counters and scopes;
+                            of the report: what stands out, modules and threads */
     bool packed;  /* of trees: columns of numbers as bytes beside the answer (core_columns) */
     double least; /* share below which nodes are left out */
     int64_t top, skip, bins;

@@ -60,6 +60,8 @@ static void build_whole(struct report *r)
         r->processes = flat_build_groups(r->selection, &r->by_process, "process");
     r->insights = insights_build(
         &(struct insight_input){r->functions, &r->quality, r->opts.code, r->opts.n_code});
+    if (r->opts.outline)
+        return;
     find_paths(r);
     struct selection s = without_recursion(r);
     r->node_of_stack = calltree_nodes_of_stacks(r->paths, &s);
@@ -177,7 +179,7 @@ int report_build(struct report *r, const struct selection *s, const struct repor
     *r = (struct report){.selection = s, .profile = s->profile, .opts = *opts};
     r->quality = quality_of(s);
     r->time_ns = report_time_of(s);
-    r->functions = flat_build(s, FLAT_FUNCTION);
+    r->functions = opts->functions ? opts->functions : flat_build(s, FLAT_FUNCTION);
     if (opts->has_by && opts->by == FLAT_LABEL) {
         if (grouping_build(&r->groups, s->profile, s->stream, opts->by_key, err) != 0)
             return -1;
@@ -200,7 +202,8 @@ int report_build(struct report *r, const struct selection *s, const struct repor
 
 void report_done(struct report *r)
 {
-    flat_free(r->functions);
+    if (!r->opts.functions)
+        flat_free(r->functions);
     flat_free(r->modules);
     flat_free(r->threads);
     flat_free(r->by);

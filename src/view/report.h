@@ -23,6 +23,8 @@ struct report_opts {
     size_t n_code;
     const struct selection *const *runs; /* all recordings, the first too; NULL = one */
     size_t n_runs;
+    struct flat *functions; /* of the selection, where they are at hand: they stay their owner's */
+    bool outline;           /* of the whole: what stands out, modules and threads, nothing longer */
 };
 
 struct report {

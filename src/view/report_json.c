@@ -232,13 +232,17 @@ static void put_whole(struct json *j, const struct report *r)
     if (r->runs)
         report_put_runs(j, r);
     report_json_put_insights(j, &r->insights);
-    report_put_functions(j, r);
-    put_list(j, r, "by_self", r->functions, FLAT_SELF);
-    put_list(j, r, "by_total", r->functions, FLAT_TOTAL);
+    if (!r->opts.outline) {
+        report_put_functions(j, r);
+        put_list(j, r, "by_self", r->functions, FLAT_SELF);
+        put_list(j, r, "by_total", r->functions, FLAT_TOTAL);
+    }
     put_list(j, r, "modules", r->modules, FLAT_SELF);
     put_list(j, r, "threads", r->threads, FLAT_SELF);
     if (r->processes)
         put_list(j, r, "processes", r->processes, FLAT_SELF);
+    if (r->opts.outline)
+        return;
     put_paths(j, r);
     report_put_counters(j, r);
     report_put_misses(j, r);
@@ -254,7 +258,7 @@ void report_print_json(FILE *out, const struct report *r)
         report_put_function(&j, r);
     if (r->by)
         put_list(&j, r, r->opts.by == FLAT_LABEL ? "groups" : keys[r->opts.by], r->by, FLAT_SELF);
-    if (r->paths)
+    if (r->modules)
         put_whole(&j, r);
     json_close(&j, '}');
     putc('\n', out);

@@ -28,6 +28,8 @@ static const char *apply_strings(struct loader *l, struct cursor *c)
     if (sum != cursor_left(c))
         return LOADER_TOO_LONG;
     const uint64_t *length = columns_get(&l->rows, 0);
+    vec_reserve(&l->strings, l->rows.n);
+    vec_reserve(&l->p->strings.strings, l->rows.n);
     for (size_t i = 0; i < l->rows.n; i++)
         *vec_push(&l->strings) = profile_add_str(l->p, cursor_bytes(c, length[i])).i;
     return NULL;
@@ -66,6 +68,8 @@ static const char *apply_functions(struct loader *l, struct cursor *c)
             return LOADER_BAD_ID;
     if (!columns_below(&l->rows, LINE, UINT32_MAX + 1ull))
         return LOADER_BAD_VALUE;
+    vec_reserve(&l->functions, l->rows.n);
+    vec_reserve(&l->p->functions, l->rows.n);
     for (size_t i = 0; i < l->rows.n; i++) {
         struct function f = {
             .name.i = l->strings.at[columns_get(&l->rows, NAME)[i]],

@@ -246,6 +246,16 @@ static void rows_are_those_of_the_report(void **state)
                                json_array_get(json_object_get(report, "by_self"), i)));
     json_t *answer = ask(c, "{\"ask\":\"report\"}");
     assert_true(json_equal(json_object_get(answer, "report"), report));
+    /* Its outline has nothing of its own, and leaves out what takes long. */
+    json_t *brief = ask(c, "{\"ask\":\"report\",\"brief\":true}"), *part;
+    const char *key;
+    json_object_foreach(json_object_get(brief, "report"), key, part)
+        assert_true(json_equal(part, json_object_get(report, key)));
+    assert_non_null(json_object_get(json_object_get(brief, "report"), "insights"));
+    assert_non_null(json_object_get(json_object_get(brief, "report"), "modules"));
+    assert_null(json_object_get(json_object_get(brief, "report"), "by_self"));
+    assert_null(json_object_get(json_object_get(brief, "report"), "paths"));
+    json_decref(brief);
     json_decref(report);
     json_decref(list);
     json_decref(answer);
