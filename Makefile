@@ -79,7 +79,7 @@ WASM_FLAGS   := --target=wasm32-wasi --sysroot=/usr -isystem $(WASM_INCLUDE) -st
                 -DKELVIN_VERSION='"$(VERSION)"' -Isrc -I$(B)/gen -include src/page/wasm_libc.h \
                 -O2 -ffunction-sections -fdata-sections
 # Of base and wire only what needs no system behind it.
-WASM_BASE    := arena buf calc clone csv cursor err idmap intern json jsonread mem opt path pattern reader shortname text trie units utf8 vec words
+WASM_BASE    := arena buf calc clone csv cursor err firsts idmap intern json jsonread mem opt path pattern reader shortname text trie units utf8 vec words
 WASM_WIRE    := chunk column recording recording_read recording_read_streams recording_streams
 WASM_SRC     := $(filter-out src/page/wasm.c src/view/viewer.c, $(patsubst %,src/base/%.c,$(WASM_BASE)) \
                   $(patsubst %,src/wire/%.c,$(WASM_WIRE)) \

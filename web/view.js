@@ -2,20 +2,22 @@
 import { el, button, share, time, bytes, count, quoted, exactly, copy, toast, seen, put, oneLine } from './view_text.js';
 import { Link } from './view_core.js';
 import { onTheme, warmUp } from './view_charts.js';
+import { openMenu } from './view_menu.js';
 import { Lanes } from './view_lanes.js';
 import { FlamePane } from './view_flame.js';
 import { TablePane } from './view_table.js';
 import { TreePane, CallersPane } from './view_trees.js';
 import { SourcePane } from './view_source.js';
 import { InsightsPane, HeapPane, LocksPane, ScopesPane, WaitsPane } from './view_stories.js';
+import { EventsPane } from './view_events.js';
 import { ComparePane } from './view_compare.js';
 import { AboutPane, showKeys } from './view_about.js';
 
 const LARGEST = 2 ** 29; // of a file that is dropped: more cannot be unpacked in the memory of a page
 const NAMES = 50000; // that are searched at a time
 const LISTS = ['thread', 'process', 'where', 'scope', 'focus', 'ignore', 'hide', 'collapse-module', 'collapse-recursion'];
-const TEXTS = ['tab', 'event', 'value', 'time', 'other', 'subtree', 'order', 'by', 'sort', 'filter', 'fn', 'search', 'each'];
-const DEFAULTS = {tab: '', event: null, value: null, time: null, other: null, subtree: null, merge: false, order: 'heavy', inverted: false, flames: false, zoom: [], by: 'function', sort: 'self', filter: '', fn: '', search: '', each: 'function', file: 0};
+const TEXTS = ['tab', 'event', 'value', 'time', 'other', 'subtree', 'order', 'by', 'sort', 'filter', 'fn', 'search', 'each', 'events', 'eventkind', 'eventsort'];
+const DEFAULTS = {tab: '', event: null, value: null, time: null, other: null, subtree: null, merge: false, order: 'heavy', inverted: false, flames: false, zoom: [], by: 'function', sort: 'self', filter: '', fn: '', search: '', each: 'function', events: '', eventkind: '', eventsort: 'time', file: 0};
 
 const TABS = [
     ['compare', 'Compare', ComparePane, a => a.files > 1 || a.state.other],
@@ -29,6 +31,7 @@ const TABS = [
     ['locks', 'Locks', LocksPane, a => a.has('locks')],
     ['scopes', 'Scopes', ScopesPane, a => a.has('scopes')],
     ['waits', 'Waits', WaitsPane, a => a.has('waits')],
+    ['events', 'Events', EventsPane, a => a.has('events')],
     ['about', 'About', AboutPane, () => true],
 ];
 
@@ -209,9 +212,10 @@ class App {
             el('header.head', null, el('span.mark', null, 'Kelvin'), this.subject, this.whichFile, this.values,
                 button('Copy command', 'The same in a terminal (y)', () => this.copyCommand()), ...(location.protocol === 'blob:' ? [] : [button('Copy link', 'This address (l)', () => copy(location.href, 'Link'), {class: 'wide'})]), button('?', 'Keys', showKeys)),
             this.warnings, this.crumbs, this.lanes.box, this.lanes.grip,
-            el('div.tabs', null, this.tabList, el('span.gap'), this.found, this.search), el('div.tools', {hidden: true}, this.chosenBar), this.main, this.status);
+            el('div.tabs', null, this.tabList, el('span.gap'), this.found, this.search), this.main, el('div.tools.foot', {hidden: true}, this.chosenBar), this.status); // below: what was clicked stays where it is
         this.tabs = {};
         document.addEventListener('keydown', e => this.key(e));
+        this.main.addEventListener('contextmenu', e => { const row = e.target.closest('tr[data-name]'); if (row && this.rowMenu(row, e.clientX, e.clientY)) e.preventDefault(); });
         addEventListener('popstate', e => { this.step = (e.state && e.state.step) || 0; this.last = Math.max(this.last, this.step); this.state = read(location.hash.slice(1)); this.previewed = null; this.update(); });
         this.root.addEventListener('dragover', e => { e.preventDefault(); this.root.classList.add('drop'); });
         this.root.addEventListener('dragleave', () => this.root.classList.remove('drop'));
@@ -244,6 +248,54 @@ class App {
         const n = list.length, a = this.about;
         this.crumbs.replaceChildren(button('↶', 'Undo (z)', () => this.undo(), {'aria-label': 'Undo', disabled: this.step < 1}), button('↷', 'Redo (Shift z)', () => this.redo(), {'aria-label': 'Redo', disabled: this.step >= this.last}), button(n ? 'All' : 'All of the recording', 'Select everything again (r)', () => this.reset(), {class: 'all'}), ...list, el('span.gap'),
             el('span.note', {title: 'what is selected'}, a.samples === null ? this.amount(a.whole) : `${count(a.samples)} sample${a.samples === 1 ? '' : 's'}` + (a.time_ns ? ' · ' + time(a.time_ns) : '')));
+    }
+    // What can be done with a function: [text, what it does, key, what the terminal calls it].
+    actions(name, {path, module}) {
+        return [['Focus: only stacks with it', () => this.add('focus', name), 'f', '--focus'],
+            ...(path ? [['Subtree: only what is called from here', () => this.descend(path), 's', '--subtree']] : []),
+            ['Ignore: drop its stacks', () => this.add('ignore', name), 'i', '--ignore'],
+            ['Hide: merge into its callers', () => this.add('hide', name), 'h', '--hide'],
+            ['Collapse its recursion', () => this.add('collapse-recursion', name), 'e', '--collapse-recursion'],
+            ['Merge direct recursion of all functions', () => this.change({merge: !this.state.merge}), 'm', '--merge-recursion'],
+            ...(module ? [[`Collapse module ${module}`, () => this.add('collapse-module', module), 'o', '--collapse-module']] : []), null,
+            ['Callers and callees (butterfly)', () => this.change({tab: 'callers', fn: name}), 'c', '--callers'],
+            ...(this.hasCode() ? [['Source and instructions', () => this.change({tab: 'source', fn: name}), 'd', 'annotate']] : []),
+            ['Search for it', () => this.change({search: exactly(name)}), '/'], null,
+            ...(path ? [['Copy call stack', () => this.copyStack(), 'k']] : []), ['Copy name', () => copy(oneLine(name), 'Name'), 'n'],
+            ['Turn the tree: callers first', () => this.change({inverted: !this.state.inverted, zoom: []}), 't', '--reverse'],
+            ...(this.state.time || this.crumbs.querySelector('.crumb') ? [['Select everything again', () => this.reset(), 'r']] : [])];
+    }
+    // What a row of another kind stands for is a filter of its own.
+    rowActions(kind, name) {
+        const list = {thread: 'thread', process: 'process', scope: 'scope'}[kind], tid = kind === 'thread' && /(?:^|[ /])(\d+)$/.exec(name);
+        return [...(list ? [[`Only this ${kind}`, () => list === 'scope' ? this.add('scope', name) : this.toggle(list, tid ? tid[1] : name), 'f', '--' + list]] : []),
+            ...(kind === 'module' ? [['Collapse this module', () => this.add('collapse-module', name), 'o', '--collapse-module']] : []), ['Copy name', () => copy(oneLine(name), 'Name'), 'n']];
+    }
+    // For the row of any table that stands for something; true if it was one.
+    rowMenu(row, x, y) {
+        const {name, kind, module} = row.dataset, pane = this.panes[this.tab()];
+        if (!name || name.startsWith('(')) return false;
+        if (kind && kind !== 'function') {
+            openMenu(x, y, name, pane.menuOf && pane.menuOf(row) || this.rowActions(kind, name));
+            return true;
+        }
+        if (pane.choose) pane.choose(row);
+        else this.choose(name, {module});
+        openMenu(x, y, name, this.actions(name, this.chosenAt));
+        return true;
+    }
+    // By keyboard: of the row that has the focus, or of the frame that is chosen.
+    menuHere() {
+        const row = document.activeElement.closest && document.activeElement.closest('tr[data-name]'), pane = this.panes[this.tab()];
+        if (row) {
+            const box = row.getBoundingClientRect();
+            return this.rowMenu(row, box.left + 60, box.bottom);
+        }
+        if (document.activeElement === this.lanes.box) return this.lanes.menu();
+        if (!this.chosen) return false;
+        const [x, y] = pane.flame && pane.flame.placeOf ? pane.flame.placeOf() : [40, this.chosenBar.getBoundingClientRect().bottom];
+        openMenu(x, y, this.chosen, this.actions(this.chosen, this.chosenAt || {}));
+        return true;
     }
     showChosen() {
         const box = this.chosenBar.parentNode, name = this.chosen;
@@ -278,7 +330,8 @@ class App {
         if (about.error) {
             if (!this.about) return this.withoutLink(about.error);
             this.showCrumbs();
-            this.main.replaceChildren(el('p.message', {role: 'alert'}, about.error));
+            this.main.replaceChildren(el('p.message', {role: 'alert'}, about.error[0].toUpperCase() + about.error.slice(1) + '. ', button('Undo', 'z', () => this.undo()), ' ', button('Select everything again', 'r', () => this.reset())));
+            this.root.dataset.settled = (+this.root.dataset.settled || 0) + 1;
             return;
         }
         this.about = about;
@@ -354,7 +407,7 @@ class App {
     // Null where no command shows the same.
     command() {
         const s = this.state, tab = this.tab(), words = ['kelvin'], file = this.about.subject.replace(/^-/, './-');
-        if ((tab === 'compare' && s.other) || (tab === 'callers' && /^\/.*\/$/.test(s.fn))) return null;
+        if (tab === 'events' || (tab === 'compare' && s.other) || (tab === 'callers' && /^\/.*\/$/.test(s.fn))) return null;
         const selected = [];
         if (s.event) selected.push('--event', s.event);
         if (s.value) selected.push('--value', s.value);
@@ -385,7 +438,7 @@ class App {
     copyCommand() {
         const line = this.command();
         if (line) copy(line, 'Command');
-        else toast('No command of the terminal shows this: it compares files, not ranges, and takes one function at a time.');
+        else toast(this.tab() === 'events' ? 'No command of the terminal lists events one by one.' : 'No command of the terminal shows this: it compares files, not ranges, and takes one function at a time.');
     }
     copy(text, what) { copy(text, what); }
     save(name, text, type) {
@@ -401,6 +454,10 @@ class App {
 
     key(e) {
         if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+        if (e.key === 'ContextMenu' || (e.key === 'F10' && e.shiftKey)) {
+            if (this.menuHere()) e.preventDefault();
+            return;
+        }
         const open = TABS.filter(([, , , has]) => has(this)), name = this.chosen;
         const step = by => { const at = open.findIndex(([id]) => id === this.tab()) + by; if (open[at]) this.change({tab: open[at][0]}); };
         const act = {

@@ -1,5 +1,6 @@
 // What the drawings share: sharp canvases, the theme's colours, the card at the pointer.
 import { el, seen } from './view_text.js';
+import { menuIsOpen } from './view_menu.js';
 
 const dark = matchMedia('(prefers-color-scheme: dark)'), colours = new Map();
 let night = dark.matches;
@@ -67,6 +68,14 @@ function advancesOf(c) {
     };
 }
 
+// As wide as TEXT is drawn.
+export function widthOf(c, text) {
+    const advance = advancesOf(c);
+    let used = 0;
+    for (const ch of text) used += advance(ch);
+    return used;
+}
+
 // TEXT cut to WIDTH pixels; '' where not even two letters fit.
 export function fit(c, text, width) {
     if (width < 14) return '';
@@ -101,6 +110,7 @@ export function momentText(s, step, end) {
 let card = null;
 export function showCard(x, y, title, facts) {
     hideCard();
+    if (menuIsOpen()) return;
     const list = el('dl');
     for (const [name, value] of facts) if (value) list.append(el('dt', null, name), el('dd', null, value));
     card = el('div.card', {role: 'tooltip'}, el('h3', null, title), list);

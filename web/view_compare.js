@@ -150,7 +150,7 @@ export class ComparePane {
         const list = this.diff.functions.filter(f => !this.only || f[this.by].proven).sort((a, b) => (b[this.by].proven - a[this.by].proven) || size(b) - size(a)).slice(0, 300);
         this.rows.replaceChildren(...list.map(f => {
             const v = f[this.by], tone = v.proven ? (grew(v) ? 'up' : 'down') : '';
-            return el(v.proven ? 'tr' : 'tr.grey', {title: f.name}, ...compareCells([[cost(f, v), tone ? 'r.' + tone : 'r'], [v.cost_low === null || v.cost_high === null ? '-' : `${changed(v.cost_low - 1)} to ${changed(v.cost_high - 1)}`, 'r.mid'], [this.cost(v, 'before')], [this.cost(v, 'after')],
+            return el(v.proven ? 'tr' : 'tr.grey', {title: f.name, 'data-name': f.name, 'data-kind': this.answer.each === 'place' ? 'function' : this.answer.each, tabindex: 0}, ...compareCells([[cost(f, v), tone ? 'r.' + tone : 'r'], [v.cost_low === null || v.cost_high === null ? '-' : `${changed(v.cost_low - 1)} to ${changed(v.cost_high - 1)}`, 'r.mid'], [this.cost(v, 'before')], [this.cost(v, 'after')],
                 [points(v.difference), 'r.mid'], [chance(v.p_adjusted), 'r.mid'], [f.not_compared ? 'not compared' : v.proven ? 'proven' : '', 's'], [f.name + (f.possibly_renamed ? ` (renamed? ${f.possibly_renamed})` : ''), 'n']]));
         }));
         if (!list.length) this.rows.append(el('tr', null, el('td.n', {colspan: 8}, 'Nothing is proven to have changed.')));

@@ -1,6 +1,7 @@
 // Flame graph, icicle, callers first, left-heavy, by name, or by time: a call tree on a canvas.
 import { el, button, share, moment, count, exactly, seen, put } from './view_text.js';
-import { colour, paper, fit, fontOf, useFont, steps, momentText, isDark, showCard, hideCard, onTheme } from './view_charts.js';
+import { openMenu } from './view_menu.js';
+import { colour, paper, fit, widthOf, fontOf, useFont, steps, momentText, isDark, showCard, hideCard, onTheme } from './view_charts.js';
 
 const ROW = 20, FEW = 10, ALPHAS = [1, 0.55, 0.45];
 
@@ -90,6 +91,7 @@ export class Flame {
         this.canvas.addEventListener('pointermove', e => this.move(e));
         this.canvas.addEventListener('pointerleave', () => this.point(-1));
         this.canvas.addEventListener('click', e => this.click(e));
+        this.canvas.addEventListener('contextmenu', e => this.menu(e));
         this.canvas.addEventListener('keydown', e => this.key(e));
         this.box.addEventListener('scroll', () => { hideCard(); this.draw(); });
         new ResizeObserver(() => this.draw()).observe(this.box);
@@ -233,6 +235,7 @@ export class Flame {
             const kind = i > 0 && t.labels[t.label[i]].kind;
             useFont(c, (kind === 3 ? 'italic ' : '') + fontOf(12, i === this.chosen ? 600 : 400));
             c.fillText(fit(c, this.name(i), w - 9), left + 5, y + ROW / 2 - 0.5);
+            this.drawShare(c, i, left, y, w);
         }
         // Not known to be larger than the next: a dashed edge between the two.
         if (this.unsure && this.unsure.has(i) && w > 6) {
@@ -254,6 +257,20 @@ export class Flame {
             c.lineWidth = i === this.chosen ? 2 : 1;
             c.strokeRect(left + 0.75, y + 0.75, Math.max(1, w - 2), ROW - 2.5);
         }
+    }
+    // Its share with the interval at the right end, where there is room beside the name; '' where there is none.
+    shareOn(c, i, w) {
+        if (i === 0 || w < 120 || this.options.facts || this.tree.start) return '';
+        const s = this.shares && this.shares[i], text = share(this.tree.total[i] / (this.tree.total[0] || 1), s && s[0], s && s[1]);
+        return w - 9 - widthOf(c, seen(this.name(i))) > widthOf(c, text) + 18 ? text : '';
+    }
+    drawShare(c, i, left, y, w) {
+        const text = this.shareOn(c, i, w);
+        if (!text) return;
+        const pale = c.globalAlpha;
+        c.globalAlpha = 0.72 * pale;
+        c.fillText(text, left + w - 6 - widthOf(c, text), y + ROW / 2 - 0.5);
+        c.globalAlpha = pale;
     }
     // Intervals come later than the picture. Siblings whose intervals overlap have no certain order.
     setShares(shares) {
@@ -315,6 +332,22 @@ export class Flame {
         else if (y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + ROW - box.clientHeight;
         this.draw();
     }
+    // What can be done with the frame; it is chosen, and not zoomed to.
+    menu(e) {
+        const i = this.find(e);
+        if (i <= 0 || this.options.paint) return;
+        e.preventDefault();
+        hideCard();
+        this.choose(i);
+        const zoom = ['Zoom to it', () => this.zoomTo(i), 'Enter'], name = this.name(i);
+        openMenu(e.clientX, e.clientY, name, this.groups.has(i) ? [zoom, null, ...this.app.rowActions('thread', name)] : [zoom, null, ...this.app.actions(name, this.app.chosenAt)]);
+    }
+    // Where the chosen frame is seen.
+    placeOf() {
+        const box = this.canvas.getBoundingClientRect(), d = this.drawn || [];
+        for (let k = 0; k < d.length; k += 4) if (d[k] === this.chosen) return [box.left + Math.max(0, d[k + 1]) + 12, box.top + d[k + 2] + ROW];
+        return [box.left + 20, box.top + 20];
+    }
     zoomTo(i) {
         hideCard();
         this.zoom = i;
@@ -349,7 +382,8 @@ export class Flame {
             const [i, left, y, w] = this.drawn.slice(k, k + 4);
             parts.push(`<g><title>${esc(this.name(i) + ' ' + this.facts(i).slice(0, 3).map(f => f.join(' ')).join(', '))}</title>` +
                 `<rect x="${left.toFixed(1)}" y="${y}" width="${Math.max(0.4, w - 0.7).toFixed(1)}" height="${ROW - 1}" fill="${this.shade(i)}"/>` +
-                (w > 22 ? `<text x="${(left + 5).toFixed(1)}" y="${y + 14}">${esc(fit(c, this.name(i), w - 9))}</text>` : '') + '</g>');
+                (w > 22 ? `<text x="${(left + 5).toFixed(1)}" y="${y + 14}">${esc(fit(c, this.name(i), w - 9))}</text>` : '') +
+                (this.shareOn(c, i, w) ? `<text x="${(left + w - 6).toFixed(1)}" y="${y + 14}" text-anchor="end" opacity="0.72">${esc(this.shareOn(c, i, w))}</text>` : '') + '</g>');
         }
         return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.box.clientHeight}" font-family="sans-serif" font-size="12" fill="${colour('fg')}"><rect width="100%" height="100%" fill="${colour('bg')}"/>${parts.join('')}</svg>`;
     }

@@ -1,8 +1,9 @@
 // The timeline: a lane for each thread, busiest first; states, scopes, counters. Drag selects a range.
 import { el, time, moment, bytes, count } from './view_text.js';
+import { openMenu } from './view_menu.js';
 import { colour, paper, fit, fontOf, useFont, steps, momentText, showCard, addToCard, hideCard, onTheme } from './view_charts.js';
 
-const AXIS = 20, LANE = 30, BAND = 8, SPAN = 11, COUNTER = 34;
+const PROCESS = 19, AXIS = 20, LANE = 30, BAND = 8, SPAN = 11, COUNTER = 34;
 
 // What a blocked thread waits for, in families that can be told apart by colour; the card has the very reason.
 const FAMILIES = [['lock', 'locks', ['lock', 'condition', 'futex', 'kernel lock']], ['io', 'files and sockets', ['pipe', 'socket', 'terminal', 'file', 'fsync']],
@@ -28,6 +29,7 @@ export class Lanes {
         this.drag = null;
         const c = this.canvas;
         c.addEventListener('pointerdown', e => this.press(e));
+        c.addEventListener('contextmenu', e => { if (this.menu(e)) e.preventDefault(); });
         c.addEventListener('pointermove', e => this.move(e));
         c.addEventListener('pointerup', e => this.release(e));
         c.addEventListener('pointerleave', () => { hideCard(); this.noMoment(); });
@@ -91,7 +93,11 @@ export class Lanes {
     }
     rows() {
         const rows = [], a = this.all;
+        const several = a.processes && a.processes.length > 1;
+        let process = -1;
         for (const lane of a.lanes) {
+            if (lane.first) process++;
+            if (lane.first && several) rows.push({process: a.processes[process], height: PROCESS});
             const spans = a.spans.filter(s => s[0] === lane.tid);
             const depth = Math.min(4, spans.reduce((d, s) => Math.max(d, s[3]), 0));
             const states = a.states.find(s => s.tid === lane.tid && s.pid === lane.pid);
@@ -118,7 +124,7 @@ export class Lanes {
         const c = paper(this.canvas, this.width, height);
         this.drawAxis(c, height);
         const most = a.is_time ? 0 : Math.max(1, ...a.lanes.map(l => Math.max(...l.bins)));
-        for (const row of this.list) row.counter ? this.drawCounter(c, row) : this.drawLane(c, row, most);
+        for (const row of this.list) row.process ? this.drawProcess(c, row) : row.counter ? this.drawCounter(c, row) : this.drawLane(c, row, most);
         this.drawRange(c, height);
         if (a.threads > a.lanes.length) {
             c.fillStyle = colour('dim');
@@ -153,6 +159,24 @@ export class Lanes {
         c.lineTo(this.label + this.plot, floor);
         c.fill();
     }
+    // The head of its threads, where there are several processes.
+    drawProcess(c, row) {
+        const {name, pid, threads} = row.process, chosen = this.app.state.process;
+        c.fillStyle = colour('box');
+        c.fillRect(0, row.y, this.width, row.height - 1);
+        c.fillStyle = colour('line');
+        c.fillRect(0, row.y + row.height - 1, this.width, 1);
+        useFont(c, fontOf(11.5, 600));
+        c.textBaseline = 'middle';
+        c.fillStyle = colour(chosen.includes(String(pid)) ? 'accent' : 'fg');
+        const text = fit(c, name || 'process', this.width / 2);
+        c.fillText(text, 8, row.y + row.height / 2);
+        const used = c.measureText(text).width + 16;
+        useFont(c, fontOf(11));
+        c.fillStyle = colour('dim');
+        c.fillText(`${pid >= 0 ? pid + ' · ' : ''}${count(threads)} thread${threads === 1 ? '' : 's'} · ${this.amount(row.process.total)}`, used, row.y + row.height / 2);
+    }
+    amount(total) { return this.all.is_time ? time(total) : count(total); }
     drawLane(c, row, most) {
         const {lane} = row, chosen = this.app.state.thread, on = !chosen.length || chosen.includes(String(lane.tid)) || chosen.includes(lane.name);
         c.fillStyle = colour('line');
@@ -298,6 +322,11 @@ export class Lanes {
         };
         const range = this.range(), other = this.app.range(this.app.state.other, this.all.span_s);
         if (range) paint(range, 'accent');
+        if (this.mark) { // the event that was chosen below
+            const a = Math.max(this.label, this.x(this.mark[0])), b = Math.min(this.label + this.plot, this.x(this.mark[1]));
+            c.fillStyle = colour('hit');
+            if (b >= this.label && a <= this.label + this.plot) c.fillRect(a - 0.5, 0, Math.max(1.5, b - a), AXIS - 14), c.fillRect(a - 0.5, 0, 1.5, height), c.fillRect(Math.max(a, b - 1), 0, 1.5, height);
+        }
         if (other) paint(other, 'grown');
     }
     at(e) {
@@ -305,9 +334,11 @@ export class Lanes {
         return {x: e.clientX - box.left, y: e.clientY - box.top};
     }
     press(e) {
+        if (e.button) return;
         const {x, y} = this.at(e);
         const row = this.list && this.list.find(r => y >= r.y && y < r.y + r.height);
         if (x < this.label) {
+            if (row && row.process && row.process.pid >= 0) this.app.toggle('process', String(row.process.pid));
             if (row && row.lane) this.app.toggle('thread', String(row.lane.tid >= 0 ? row.lane.tid : row.lane.name));
             return;
         }
@@ -326,6 +357,7 @@ export class Lanes {
             return;
         }
         const row = this.list && this.list.find(r => y >= r.y && y < r.y + r.height);
+        if (row && row.process) { showCard(e.clientX, e.clientY, row.process.name || 'process', [['process', row.process.pid >= 0 ? String(row.process.pid) : ''], ['threads', count(row.process.threads)], ['total', this.amount(row.process.total)]]); this.noMoment(); return; }
         if (!row || !row.lane) { hideCard(); return; }
         const facts = [['total', this.all.is_time ? time(row.lane.total) : count(row.lane.total)],
             ['samples', row.lane.samples ? count(row.lane.samples) : ''], ['thread', row.lane.tid >= 0 ? `${row.lane.tid} of process ${row.lane.pid}` : '']];
@@ -343,6 +375,35 @@ export class Lanes {
         showCard(e.clientX, e.clientY, row.lane.name || 'thread', facts);
         if (x >= this.label && row.lane.tid !== undefined) this.moment(row.lane, this.seconds(x), e);
         else this.noMoment();
+    }
+    // What can be done there: with the lane, the scope at the pointer, and the range. Without E, of what is seen as a whole.
+    menu(e) {
+        if (!this.all || !this.list) return false;
+        const {x, y} = e ? this.at(e) : {x: 0, y: -1}, app = this.app, {from_s: from, to_s: to} = this.all;
+        const row = this.list.find(r => y >= r.y && y < r.y + r.height), lane = row && row.lane, s = this.seconds(x);
+        const span = lane && x >= this.label && row.spans.filter(p => s >= p[1] && s <= p[1] + p[2]).sort((p, q) => q[3] - p[3])[0];
+        const range = app.range(app.state.time, this.all.span_s), id = lane && String(lane.tid >= 0 ? lane.tid : lane.name);
+        const look = view => { this.view = view && [Math.max(1e-9, view[0]), view[1]]; this.ask(); };
+        const items = [...(lane ? [[app.state.thread.includes(id) ? 'All threads again' : 'Only this thread', () => app.toggle('thread', id), '', '--thread'], ...(lane.pid >= 0 ? [['Only its process', () => app.toggle('process', String(lane.pid)), '', '--process']] : []), null] : []),
+            ...(span ? [[`The time of this ${span[4]}`, () => app.change({time: app.timeOf([span[1], span[1] + span[2]])}), '', '--time'], [`All that happened inside ${span[4]}`, () => app.add('scope', span[4]), '', '--scope'], null] : []),
+            ...(range ? [['Zoom to the range', () => look(range), 'Enter'], ['Clear the range', () => app.change({time: null, other: null})]] : []),
+            ...(this.view ? [['Zoom out', () => look(null)]] : []),
+            ['Select what is seen', () => app.change({time: app.timeOf([from, to])}), '', '--time'], ...(!app.has('events') ? [] : [['Events there', () => app.change({tab: 'events', time: app.timeOf(range || [from, to])})]])];
+        hideCard();
+        const box = this.box.getBoundingClientRect();
+        openMenu(e ? e.clientX : box.left + this.label, e ? e.clientY : box.top + 20, lane ? `${lane.name || 'thread'} ${lane.tid >= 0 ? lane.tid : ''}`.trim() : 'Timeline', items);
+        return true;
+    }
+    // Bring a moment into sight, and mark it until the next.
+    jump(from, to) {
+        this.mark = [from, to];
+        const a = this.all;
+        if (!a || !a.timed) return;
+        if (from < a.from_s || to > a.to_s) {
+            const length = Math.min(a.span_s, Math.max((to - from) * 3, a.to_s - a.from_s)), start = Math.max(1e-9, Math.min(a.span_s - length, (from + to) / 2 - length / 2));
+            this.view = length >= a.span_s ? null : [start, start + length];
+            this.ask();
+        } else this.draw();
     }
     stateFacts(s, i) {
         const whole = s.running[i] + s.runnable[i] + s.blocked[i], of = v => `${(100 * v / whole).toFixed(0)}%`;

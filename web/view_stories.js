@@ -70,14 +70,14 @@ export class InsightsPane extends Story {
     constructor(app) { super(app, 'report', 'all'); }
     show(r) {
         const about = r.insights.filter(i => i.about !== 'recording'), data = r.insights.filter(i => i.about === 'recording');
-        const rows = list => {
+        const rows = (list, kind) => {
             const full = Math.max(...list.map(f => f.self.high || f.self.share));
-            return list.map(f => el('tr', null, ...cells([el('td.r', null, share(f.self.share, f.self.low, f.self.high)), el('td.w', null, whisker(f.self.share, f.self.low, f.self.high, full)), count(f.self_samples), name(f.name)])));
+            return list.map(f => el('tr', {'data-name': f.name, 'data-kind': kind, tabindex: 0}, ...cells([el('td.r', null, share(f.self.share, f.self.low, f.self.high)), el('td.w', null, whisker(f.self.share, f.self.low, f.self.high, full)), count(f.self_samples), name(f.name)])));
         };
         return [el('h2', null, 'What stands out'), ...(about.length ? insights(about, this.app) : [el('p', null, 'Nothing stands out beyond sampling error.')]),
             data.length ? el('h2', null, 'About this recording') : null, ...insights(data),
-            r.modules && r.modules.length > 1 ? el('h2', null, 'Modules') : null, r.modules && r.modules.length > 1 ? table('Modules', ['>self', '', '>samples', 'module'], rows(r.modules)) : null,
-            r.threads && r.threads.length > 1 ? el('h2', null, 'Threads') : null, r.threads && r.threads.length > 1 ? table('Threads', ['>share', '', '>samples', 'thread'], rows(r.threads)) : null];
+            r.modules && r.modules.length > 1 ? el('h2', null, 'Modules') : null, r.modules && r.modules.length > 1 ? table('Modules', ['>self', '', '>samples', 'module'], rows(r.modules, 'module')) : null,
+            r.threads && r.threads.length > 1 ? el('h2', null, 'Threads') : null, r.threads && r.threads.length > 1 ? table('Threads', ['>share', '', '>samples', 'thread'], rows(r.threads, 'thread')) : null];
     }
 }
 
@@ -94,7 +94,7 @@ export class HeapPane extends Story {
             ...fact('small blocks', h.small_block_overhead ? `${count(h.small_blocks)}, with ${bytes(h.small_block_overhead)} of the allocator's own` : ''),
             ...fact('RSS, max', h.rss_max ? bytes(h.rss_max) : ''), ...fact('seen', h.sampled ? `a sample: ${count(h.samples)} blocks` : 'every block'))),
             ...insights(h.insights, this.app), el('h2', null, 'Places that allocate'),
-            table('Places', ['>at the peak', '~~', '>never freed', '>allocated~~', '>allocations~~', 'function', '~~'], [...h.places].sort((a, b) => b.peak - a.peak || b.allocated - a.allocated).map(p => el('tr', {title: p.function, tabindex: 0, onclick: () => this.app.choose(p.function)},
+            table('Places', ['>at the peak', '~~', '>never freed', '>allocated~~', '>allocations~~', 'function', '~~'], [...h.places].sort((a, b) => b.peak - a.peak || b.allocated - a.allocated).map(p => el('tr', {title: p.function, 'data-name': p.function, tabindex: 0, onclick: () => this.app.choose(p.function)},
                 ...cells([bytes(p.peak), el('td.w', null, whisker(p.peak_share || 0, null, null, 1)), bytes(p.leaked), bytes(p.allocated), p.mean_bytes !== undefined ? count(p.allocations) : '-', name(p.function), el('td.m', null, p.grows ? 'keeps growing' : '')]))))];
     }
 }
@@ -154,7 +154,7 @@ export class ScopesPane extends Story {
     show(s, answer) {
         const depth = i => { let d = 0; for (let p = s.tree[i].parent; p !== null && p !== undefined; p = s.tree[p].parent) d++; return d; };
         const bars = new Map(s.flat.map((n, i) => [n, (answer.latencies || [])[i]]));
-        const row = (n, d) => el('tr', {tabindex: 0, onclick: () => this.app.toggle('scope', '^' + n.scope.replace(/[.^$*+?()[\]{}|\\]/g, '\\$&') + '$')},
+        const row = (n, d) => el('tr', {'data-name': n.scope, 'data-kind': 'scope', tabindex: 0, onclick: () => this.app.toggle('scope', '^' + n.scope.replace(/[.^$*+?()[\]{}|\\]/g, '\\$&') + '$')},
             ...cells([count(n.calls), time(n.total_ns), time(n.self_ns), time(n.min_ns), el('td.r', {title: '95% interval ' + within(n.p50)}, quantile(n.p50)), el('td.r', {title: '95% interval ' + within(n.p90)}, quantile(n.p90)), el('td.r', {title: '95% interval ' + within(n.p99)}, quantile(n.p99)), time(n.max_ns), bars.get(n) ? this.histogram(bars.get(n), answer) : null, name('\u00a0'.repeat(3 * d) + n.scope)].filter(c => c !== null)));
         const titles = ['>calls', '>total', '>self~~', '>min~', '>median~~', '>90th~', '>99th', '>max~~', 'scope'];
         return [el('h2', null, 'Scopes, nested as the program nests them'), el('p', null, `${count(s.spans)} spans, ${count(s.lost)} lost. Times are wall time. A click selects what happened inside.`),
@@ -184,7 +184,7 @@ export class WaitsPane extends Story {
         const whole = 'wall_ns' in w, off = w.reasons.reduce((sum, r) => sum + r.ns, 0);
         return [el('h2', null, 'Off-CPU time'), el('p', null, (whole ? `Of ${time(w.wall_ns)} wall time of all threads: running ${part(w.running_ns)}, runnable ${part(w.runnable_ns)}, blocked ${part(w.blocked_ns)}` + (w.unknown_ns ? `, unknown ${part(w.unknown_ns)}` : '') : `${time(off)} in sum; wall time belongs to whole threads and is left out`) + `. ${count(w.waits)} waits, ${count(w.lost)} records lost.`),
             ...insights(w.insights, this.app), el('h2', null, 'By reason'), table('By reason', ['>waits', '>time', '>longest', 'reason'], w.reasons.map(r => el('tr', null, ...cells([count(r.waits), time(r.ns), time(r.max_ns), name(r.reason)])))),
-            ...(whole ? [el('h2', null, 'By thread'), table('By thread', ['>wall', '~~', '>running', '>runnable~~', '>blocked', 'thread'], w.threads.map(t => el('tr', {tabindex: 0, onclick: () => this.app.toggle('thread', String(t.tid))}, ...cells([time(t.wall_ns), bar(t), time(t.running_ns), time(t.runnable_ns), time(t.blocked_ns), name(`${t.thread} ${t.tid}`)]))))] : []),
+            ...(whole ? [el('h2', null, 'By thread'), table('By thread', ['>wall', '~~', '>running', '>runnable~~', '>blocked', 'thread'], w.threads.map(t => el('tr', {'data-name': `${t.thread} ${t.tid}`, 'data-kind': 'thread', tabindex: 0, onclick: () => this.app.toggle('thread', String(t.tid))}, ...cells([time(t.wall_ns), bar(t), time(t.running_ns), time(t.runnable_ns), time(t.blocked_ns), name(`${t.thread} ${t.tid}`)]))))] : []),
             el('h2', null, 'Where'), table('Where', ['>waits', '>time', '>longest~~', 'reason', 'stack'], w.stacks.map(s => el('tr', null, ...cells([count(s.waits), time(s.ns), time(s.max_ns), el('td.m', null, s.reason), name(own(s.stack).slice(0, 5).map(f => f.function).join(' ← '), s.stack.map(f => f.function).join('\n'))])))),
             ...((w.wakers || []).length ? [el('h2', null, 'Who ended the waits'), table('Who ended the waits', ['>wakeups~~', '>blocked', 'reason~~', 'woken by', 'from~', 'where it waited'], w.wakers.map(k => {
                 const from = k.stack.filter(f => f.waker && !f.function.startsWith('[woken by ')), at = k.stack.filter(f => !f.waker && !f.kernel);

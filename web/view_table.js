@@ -1,7 +1,11 @@
 // Functions, modules, threads or lines with self and total, each with its interval.
 import { el, button, whisker, count, micro, oneLine } from './view_text.js';
+import { Rows } from './view_rows.js';
 
-const PAGE = 60, DEFAULT_BYS = ['function', 'module', 'file', 'line', 'thread'];
+// Each row with the words that belong to it.
+const joined = list => ({...list, rows: list.rows.map((row, i) => ({...row, words: list.words[i]}))});
+
+const DEFAULT_BYS = ['function', 'module', 'file', 'line', 'thread'], COPIED = 10000; // rows
 
 export class TablePane {
     constructor(app) {
@@ -11,10 +15,11 @@ export class TablePane {
         this.filter = el('input', {type: 'search', placeholder: 'Filter names (regular expression)', 'aria-label': 'Filter names',
             oninput: () => { clearTimeout(this.later); this.later = setTimeout(() => app.change({filter: this.filter.value}, {replace: true}), 150); }});
         this.note = el('span.note', {role: 'status'});
-        this.head = el('tr');
-        this.rows = el('tbody');
-        this.table = el('table', {role: 'grid', 'aria-label': 'Functions'}, el('thead', null, this.head), this.rows);
-        this.box = el('div.scroll', {tabindex: 0, role: 'region', 'aria-label': 'Functions: arrows choose a row, Enter shows its callers', onscroll: () => this.more(), onkeydown: e => this.key(e)}, this.table);
+        this.table = new Rows('Functions', 'Functions: arrows choose a row, Enter shows its callers', {ask: (skip, top) => this.more(skip, top), make: r => this.row(r), placed: () => this.mark(),
+            chosen: row => this.choose(row), enter: row => app.state.by === 'function' && app.change({tab: 'callers', fn: row.dataset.name})});
+        this.head = this.table.head;
+        this.rows = this.table.body;
+        this.box = this.table.box;
         this.element = el('div.pane', null,
             el('div.tools', null, this.by, this.filter, this.note, el('span.gap'), button('Copy table', 'As tab-separated text', () => this.copy())), this.box);
     }
@@ -26,9 +31,9 @@ export class TablePane {
             el('th.r.mid', null, 'samples'), el('th', {'aria-sort': s.sort === 'name' ? 'ascending' : null}, button(s.by, 'Sort by name', () => this.app.change({sort: 'name'}))),
             el('th.mid', null, s.by === 'function' ? 'module' : ''), el('th.wide', null, s.by === 'function' ? 'file' : ''));
     }
-    question(skip) {
+    question(skip, top) {
         const s = this.app.state;
-        return {...this.app.selection(), ask: 'list', by: s.by, sort: s.sort, pattern: s.filter || null, skip, top: PAGE};
+        return {...this.app.selection(), ask: 'list', by: s.by, sort: s.sort, pattern: s.filter || null, skip, top: top || Rows.page};
     }
     async update() {
         const s = this.app.state;
@@ -41,20 +46,18 @@ export class TablePane {
         const list = await this.app.ask('list', this.question(0));
         if (!list) return;
         this.columns();
-        this.rows.replaceChildren();
-        this.shown = 0;
-        this.n = 0;
-        this.texts = [];
         this.explain(list);
         if (list.error) {
             this.note.textContent = '';
+            this.table.begin(0, []);
             this.asked = null;
             return;
         }
         this.full = Math.max(1e-9, ...list.rows.map(r => r.total.high || r.total.share));
-        this.add(list);
-        this.box.scrollTop = 0;
-        this.note.textContent = `${count(list.n)} ${s.by}${list.n === 1 ? '' : 's'}` + (list.counted ? ` · grey: fewer than ${list.few} samples` : ' · the input does not count samples: no intervals');
+        this.counted = list.counted;
+        this.few = list.few;
+        this.table.begin(list.n, joined(list).rows);
+        this.note.textContent = `${count(list.n)} ${s.by}${list.n === 1 ? '' : 's'}` + (list.counted ? ` · grey: fewer than ${list.few} samples` : ' · the input does not count samples: no intervals') + (list.n > this.table.reachable ? ` · the first ${count(this.table.reachable)} can be scrolled to: filter for the others` : '');
     }
     // Where there are no rows: why, and the way back.
     explain(list) {
@@ -66,34 +69,23 @@ export class TablePane {
         const back = !plain && list.error ? ['Group by function', {by: 'function'}] : s.filter ? ['Clear the filter', {filter: ''}] : ['Select everything again', null];
         this.box.append(this.message = el('p.message', {role: 'alert'}, why[0].toUpperCase() + why.slice(1) + '. ', button(back[0], back[0], () => back[1] ? this.app.change(back[1]) : this.app.reset())));
     }
-    add(list) {
-        const s = this.app.state;
-        this.n = list.n;
-        list.rows.forEach((r, i) => {
-            const w = list.words[i], few = list.counted && r.total_samples < list.few;
-            const none = r.self.share === 0;
-            const row = el('tr', {'data-name': r.name, 'data-module': w.module || null, tabindex: -1, 'aria-selected': 'false', title: few ? `${r.name}\nfewer than ${list.few} samples: don't read anything into its place` : r.name,
-                onclick: () => this.choose(row), ondblclick: () => s.by === 'function' && this.app.change({tab: 'callers', fn: r.name})},
-                el('td.r', null, none ? '' : w.self), el('td.w.mid', null, none ? null : whisker(r.self.share, r.self.low, r.self.high, this.full)),
-                el('td.r.wide', null, none ? '' : micro(w.self_time)), el('td.r', null, w.total),
-                el('td.w.wide', null, whisker(r.total.share, r.total.low, r.total.high, this.full)), el('td.r.wide', null, micro(w.total_time)),
-                el('td.r.mid', {title: 'samples of its own'}, none ? '' : count(r.self_samples)), el('td.n', null, r.name),
-                el('td.m.mid', {title: (r.modules || []).join('\n')}, s.by === 'function' ? w.module || (r.kernel ? '[kernel]' : '') : ''),
-                el('td.m.wide', {title: w.file}, s.by === 'function' && w.file ? w.file.split('/').pop() + (w.line ? ':' + w.line : '') : ''));
-            if (few) row.classList.add('few');
-            this.rows.append(row);
-            this.texts.push([w.self, w.self_time, w.total, w.total_time, r.self_samples, r.name, w.module, w.file].map(t => t === null || t === undefined ? '' : String(t)));
-        });
-        this.shown += list.rows.length;
-        this.mark();
+    row(r) {
+        const s = this.app.state, w = r.words, few = this.counted && r.total_samples < this.few, none = r.self.share === 0;
+        const row = el('tr', {'data-name': r.name, 'data-kind': s.by, 'data-module': w.module || null, tabindex: -1, 'aria-selected': 'false', title: few ? `${r.name}\nfewer than ${this.few} samples: don't read anything into its place` : r.name,
+            onclick: () => this.choose(row), ondblclick: () => s.by === 'function' && this.app.change({tab: 'callers', fn: r.name})},
+            el('td.r', null, none ? '' : w.self), el('td.w.mid', null, none ? null : whisker(r.self.share, r.self.low, r.self.high, this.full)),
+            el('td.r.wide', null, none ? '' : micro(w.self_time)), el('td.r', null, w.total),
+            el('td.w.wide', null, whisker(r.total.share, r.total.low, r.total.high, this.full)), el('td.r.wide', null, micro(w.total_time)),
+            el('td.r.mid', {title: 'samples of its own'}, none ? '' : count(r.self_samples)), el('td.n', null, r.name),
+            el('td.m.mid', {title: (r.modules || []).join('\n')}, s.by === 'function' ? w.module || (r.kernel ? '[kernel]' : '') : ''),
+            el('td.m.wide', {title: w.file}, s.by === 'function' && w.file ? w.file.split('/').pop() + (w.line ? ':' + w.line : '') : ''));
+        if (few) row.classList.add('few');
+        return row;
     }
     found() { this.mark(); }
-    async more() {
-        if (this.loading || this.shown >= this.n || this.box.scrollTop + this.box.clientHeight < this.box.scrollHeight - 400) return;
-        this.loading = true;
-        const key = this.asked, list = await this.app.ask('more', this.question(this.shown));
-        this.loading = false;
-        if (list && !list.error && key === this.asked) this.add(list);
+    async more(skip, top) {
+        const list = await this.app.ask('more', this.question(skip, top));
+        return list && !list.error ? joined(list) : null;
     }
     mark() {
         const match = this.app.matcher();
@@ -106,20 +98,11 @@ export class TablePane {
         this.app.choose(this.app.state.by === 'function' ? row.dataset.name : null, {module: row.dataset.module || null});
         this.mark();
         row.focus({preventScroll: true});
-        row.scrollIntoView({block: 'nearest'});
     }
-    key(e) {
-        const now = document.activeElement.closest && document.activeElement.closest('tr');
-        const step = {ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling'}[e.key];
-        if (step) {
-            const row = now && now.parentNode === this.rows ? now[step] : this.rows.firstElementChild;
-            if (row) this.choose(row);
-            e.preventDefault();
-        } else if (e.key === 'Enter' && now && this.app.state.by === 'function') {
-            this.app.change({tab: 'callers', fn: now.dataset.name});
-        }
-    }
-    copy() {
-        this.app.copy(['self\tself amount\ttotal\ttotal amount\tsamples\tname\tmodule\tfile', ...this.texts.map(t => t.map(oneLine).join('\t'))].join('\n'), 'Table');
+    async copy() {
+        const list = await this.more(0, COPIED);
+        if (!list) return;
+        const text = ({words: w, ...r}) => [w.self, w.self_time, w.total, w.total_time, r.self_samples, r.name, w.module, w.file].map(t => t === null || t === undefined ? '' : oneLine(String(t))).join('\t');
+        this.app.copy(['self\tself amount\ttotal\ttotal amount\tsamples\tname\tmodule\tfile', ...list.rows.map(text)].join('\n'), list.n > list.rows.length ? `The first ${count(list.rows.length)} rows` : 'Table');
     }
 }

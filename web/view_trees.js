@@ -185,7 +185,7 @@ export class CallersPane {
         const full = Math.max(1e-9, ...list.map(c => c.total.high || c.total.share));
         for (const c of list) {
             const go = () => { if (!c.name.startsWith('(')) this.app.change({fn: c.name}); };
-            rows.append(el('tr', {title: c.name, tabindex: 0, onclick: go, onkeydown: e => { if (e.key === 'Enter') go(); }},
+            rows.append(el('tr', {title: c.name, 'data-name': c.name, tabindex: 0, onclick: go, onkeydown: e => { if (e.key === 'Enter') go(); }},
                 el('td.r', null, share(c.total.share, c.total.low, c.total.high)), el('td.w.mid', null, whisker(c.total.share, c.total.low, c.total.high, full)),
                 el('td.r', null, share(c.part)), el('td.n', null, c.name)));
         }

@@ -247,8 +247,9 @@ const struct command command_view = {
     .about =
         "Prints an address on 127.0.0.1 and serves a page there until Ctrl-C; a browser is started "
         "where there is one. The page shows a timeline with a lane for each thread, flame graph, "
-        "functions, call tree, callers and callees, insights, and heap, locks, scopes and waits "
-        "where they were recorded. All follow one selection (time, threads, functions), which is "
+        "functions, call tree, callers and callees, insights, and heap, locks, scopes, waits and "
+        "single events where they were recorded. All follow one selection (time, threads, "
+        "functions), which is "
         "kept in the address and can be copied as a command line. With two profiles it compares "
         "them.\n\n"
         "The page computes with the same code as the other commands, so that it shows the same "

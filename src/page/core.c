@@ -13,7 +13,7 @@ static const struct {
     {"search", core_search},   {"report", core_report},   {"heap", core_heap},
     {"locks", core_locks},     {"scopes", core_scopes},   {"waits", core_waits},
     {"compare", core_compare}, {"palette", core_palette}, {"code", core_code},
-    {"moment", core_moment},   {"match", core_match},
+    {"moment", core_moment},   {"match", core_match},     {"events", core_events},
 };
 
 struct core *core_new(void)

@@ -72,6 +72,9 @@ struct printed {
 void printed_open(struct printed *p);
 void printed_put(struct printed *p, struct json *j, const char *key);
 
+/* Whether P has what core_events() lists: what happened at moments, or lasted. */
+bool core_has_events(const struct profile *p);
+
 /* Rows of the lists that commands print. */
 enum { STORY_TOP = 50 };
 
@@ -87,4 +90,4 @@ typedef int core_answer(struct core *c, const struct question *q, struct json *j
 
 core_answer core_about, core_lanes, core_tree, core_tree_shares, core_list, core_calls, core_search,
     core_report, core_heap, core_locks, core_scopes, core_waits, core_compare, core_palette,
-    core_code, core_moment, core_match;
+    core_code, core_moment, core_match, core_events;

@@ -95,7 +95,8 @@ static uint32_t *lanes_same(const struct profile *p)
 struct lane {
     uint32_t thread; /* as in lanes.same */
     uint32_t named;  /* the one whose name it has: a thread may change its name */
-    int64_t total, samples;
+    uint32_t process;
+    int64_t total, samples, of_process; /* of_process: the total of all its threads */
     bool seen;
 };
 
@@ -105,6 +106,17 @@ static int lane_by_total(const void *a, const void *b)
     if (x->total != y->total)
         return x->total > y->total ? -1 : 1;
     return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* Threads of a process stay together, the busiest first of either. */
+static int lane_by_process(const void *a, const void *b)
+{
+    const struct lane *x = a, *y = b;
+    if (x->of_process != y->of_process)
+        return x->of_process > y->of_process ? -1 : 1;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return lane_by_total(a, b);
 }
 
 /* By thread, whatever its name. */
@@ -142,19 +154,25 @@ static struct lane *lanes_join(const struct lanes *l, const struct lane *by_name
     return lanes;
 }
 
-/* All threads of the rows that count, busiest first. */
+/* All threads of the rows that count: the busiest, which are shown, by process; then the others. */
 static struct lane *list_lanes(const struct lanes *l, const struct selection *s, size_t *ret_n)
 {
     size_t all = s->profile->threads.n, n = 0;
     autofree struct lane *by_name = mem_calloc(all + 1, sizeof *by_name);
     for_each_block(from, to, s->n_rows) lanes_sum_some(s, by_name, from, to);
     struct lane *lanes = lanes_join(l, by_name, all);
+    autofree int64_t *of_process = mem_calloc(s->profile->processes.n + 1, sizeof *of_process);
     for (uint32_t t = 0; t < all; t++)
         if (lanes[t].seen) {
             lanes[n] = lanes[t];
+            lanes[n].process = s->profile->threads.at[t].process.i;
+            of_process[lanes[n].process] += lanes[n].total;
             lanes[n++].thread = t;
         }
+    for (size_t i = 0; i < n; i++)
+        lanes[i].of_process = of_process[lanes[i].process];
     qsort(lanes, n, sizeof *lanes, lane_by_total);
+    qsort(lanes, n < LANES_MAX ? n : LANES_MAX, sizeof *lanes, lane_by_process);
     *ret_n = n;
     return lanes;
 }
@@ -206,6 +224,49 @@ static void lanes_fill(const struct lanes *l, const struct selection *s, const u
     for_each_block(first, last, s->n_rows) lanes_fill_some(l, s, &to, first, last);
 }
 
+/* What a process is called: its program, or the thread that it began with, or its busiest. */
+static struct text lanes_process_name(const struct profile *p, const struct lane *busiest)
+{
+    const struct process *process = &p->processes.at[busiest->process];
+    struct text path = profile_str(p, process->executable);
+    const char *slash = path.n ? memrchr(path.at, '/', path.n) : NULL;
+    if (slash)
+        return (struct text){slash + 1, (size_t)(path.at + path.n - slash - 1)};
+    if (path.n)
+        return path;
+    for (size_t i = 0; i < p->threads.n; i++)
+        if (p->threads.at[i].process.i == busiest->process && process->pid >= 0 &&
+            p->threads.at[i].tid == process->pid)
+            return profile_str(p, p->threads.at[i].name);
+    return profile_str(p, p->threads.at[busiest->named].name);
+}
+
+/* In the order of the lanes. */
+static void put_lane_processes(struct json *j, const struct lanes *l, const struct selection *s,
+                               const struct lane *list, size_t n)
+{
+    size_t shown = n < LANES_MAX ? n : LANES_MAX;
+    json_key(j, "processes");
+    json_open(j, '[');
+    for (size_t i = 0; i < shown; i++) {
+        size_t threads = 0;
+        if (i && list[i].process == list[i - 1].process)
+            continue;
+        for (size_t k = 0; k < n; k++)
+            threads += list[k].process == list[i].process;
+        json_open(j, '{');
+        json_key(j, "name");
+        json_text(j, lanes_process_name(l->p, &list[i]));
+        json_key(j, "pid");
+        json_int(j, l->p->processes.at[list[i].process].pid);
+        json_put_uint(j, "threads", threads);
+        json_key(j, "total");
+        json_decimal(j, list[i].of_process, selection_value(s)->decimals);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static void put_lanes(struct json *j, const struct lanes *l, const struct selection *s)
 {
     size_t n;
@@ -220,11 +281,14 @@ static void put_lanes(struct json *j, const struct lanes *l, const struct select
     if (timed)
         lanes_fill(l, s, lane_of, bins);
     json_put_uint(j, "threads", n);
+    put_lane_processes(j, l, s, list, n);
     json_key(j, "lanes");
     json_open(j, '[');
     for (size_t i = 0; i < shown; i++) {
         json_open(j, '{');
         lanes_put_thread(j, l->p, list[i].named);
+        json_put_bool(j, "first",
+                      !i || list[i].process != list[i - 1].process); /* of its process */
         json_key(j, "total");
         json_decimal(j, list[i].total, selection_value(s)->decimals);
         json_key(j, "samples");

@@ -1,4 +1,5 @@
 /* core_lists.c - functions, modules, threads and lines; callers and callees; searches. */
+#include "base/firsts.h"
 #include "base/pattern.h"
 #include "base/units.h"
 #include "page/core_inner.h"
@@ -32,33 +33,6 @@ static int ranked_before(const void *a, const void *b, void *ctx)
         return rx->total < ry->total ? 1 : -1;
     int names = strcmp(flat_name(r->f, x).at, flat_name(r->f, y).at);
     return names ? names : (x > y) - (x < y);
-}
-
-/* Let the row at I of a heap whose first row comes last sink to its place. */
-static void ranked_sink(struct ranked *r, uint32_t *heap, size_t n, size_t i)
-{
-    for (size_t below; (below = 2 * i + 1) < n; i = below) {
-        below += below + 1 < n && ranked_before(&heap[below + 1], &heap[below], r) > 0;
-        if (ranked_before(&heap[below], &heap[i], r) < 0)
-            return;
-        uint32_t row = heap[i];
-        heap[i] = heap[below];
-        heap[below] = row;
-    }
-}
-
-/* The first N of ALL rows, in order, at the front of ROWS: of 10^6, a screen is compared with the
- * others, and not each with each. */
-static void ranked_first(struct ranked *r, uint32_t *rows, size_t all, size_t n)
-{
-    for (size_t k = n / 2; n < all && k-- > 0;)
-        ranked_sink(r, rows, n, k);
-    for (size_t i = n; n && i < all; i++)
-        if (ranked_before(&rows[i], &rows[0], r) < 0) {
-            rows[0] = rows[i];
-            ranked_sink(r, rows, n, 0);
-        }
-    qsort_r(rows, n, sizeof *rows, ranked_before, r);
 }
 
 /* All rows with anything in them whose names fit; in no order. */
@@ -102,7 +76,7 @@ static int rank_list(struct core_view *v, const struct flat *f, const struct que
                                                          : BY_TOTAL};
     n = n > twice ? n : twice;
     n = n < all ? n : all;
-    ranked_first(&r, rows, all, n);
+    firsts_order(rows, all, n, ranked_before, &r);
     free(v->ranked.key);
     free(v->ranked.rows);
     v->ranked.key = mem_strdup(buf_cstr(&key));

@@ -76,6 +76,7 @@ static void put_panes(struct json *j, struct core *c, int64_t file)
     json_put_bool(j, "locks", has.locks);
     json_put_bool(j, "scopes", scopetree_stream(p) >= 0);
     json_put_bool(j, "waits", waitstream_find(p, &waits));
+    json_put_bool(j, "events", core_has_events(p));
     json_close(j, '}');
 }
 

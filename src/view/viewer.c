@@ -16,9 +16,12 @@
 #include "web_view_compare_js.h"
 #include "web_view_core_js.h"
 #include "web_view_css.h"
+#include "web_view_events_js.h"
 #include "web_view_flame_js.h"
 #include "web_view_js.h"
 #include "web_view_lanes_js.h"
+#include "web_view_menu_js.h"
+#include "web_view_rows_js.h"
 #include "web_view_source_js.h"
 #include "web_view_stories_js.h"
 #include "web_view_table_js.h"
@@ -36,12 +39,15 @@ static const struct viewer_module page_modules[] = {
     {"view_text.js", web_view_text_js},
     {"view_core.js", web_view_core_js},
     {"view_charts.js", web_view_charts_js},
+    {"view_menu.js", web_view_menu_js},
+    {"view_rows.js", web_view_rows_js},
     {"view_lanes.js", web_view_lanes_js},
     {"view_flame.js", web_view_flame_js},
     {"view_table.js", web_view_table_js},
     {"view_trees.js", web_view_trees_js},
     {"view_source.js", web_view_source_js},
     {"view_stories.js", web_view_stories_js},
+    {"view_events.js", web_view_events_js},
     {"view_compare.js", web_view_compare_js},
     {"view_about.js", web_view_about_js},
     {"view.js", web_view_js},

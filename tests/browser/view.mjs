@@ -2,6 +2,7 @@
 // The page's policy forbids to evaluate texts, so nothing here waits with functions: only with selectors.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
 const [, , name, url, ...args] = process.argv;
@@ -107,6 +108,167 @@ const cases = {
                     await page.mouse.move(5, 5);
                 }
             });
+    },
+    // What can be done with a frame, row or lane: by right click and by keyboard, with the words of the command line.
+    async menu() {
+        for (const options of [{}, {dark: true, width: 800}])
+            await withPage(options, async page => {
+                const look = options.dark ? 'dark' : 'light', menu = page.getByRole('menu'), item = text => menu.getByRole('menuitem', {name: text});
+                const frame = await page.locator('main canvas').boundingBox();
+                await page.mouse.click(frame.x + 40, frame.y + 70, {button: 'right'});
+                await menu.waitFor();
+                await shot(page, look + '-frame');
+                const name = await menu.locator('h3').innerText(), box = await menu.boundingBox();
+                assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= (options.width || 1280) && box.y + box.height <= 800, 'all of the menu is in sight');
+                const flags = await menu.locator('code').allInnerTexts();
+                for (const flag of ['--focus', '--subtree', '--ignore', '--hide', '--collapse-recursion', '--callers']) assert.ok(flags.includes(flag), `${flag} of ${flags}`);
+                assert.equal(await crumbs(page).then(c => c.length), 0, 'a right click alone changes nothing');
+                // Arrows walk, Escape ends it and changes nothing.
+                await page.keyboard.press('ArrowDown');
+                assert.match(await page.evaluate(() => document.activeElement.textContent), /Focus/);
+                await page.keyboard.press('End');
+                await page.keyboard.press('Home');
+                assert.match(await page.evaluate(() => document.activeElement.textContent), /Zoom/);
+                await page.keyboard.press('Escape');
+                assert.equal(await menu.count(), 0);
+                // By keyboard, of the frame that is chosen.
+                await page.locator('main canvas').focus();
+                await page.keyboard.press('Shift+F10');
+                assert.equal(await menu.locator('h3').innerText(), name);
+                await then(page, () => item(/^Ignore/).click());
+                assert.deepEqual(await crumbs(page), ['ignore' + name]);
+                await then(page, () => page.keyboard.press('z'));
+                // A letter does what stands beside it.
+                await page.mouse.click(frame.x + 40, frame.y + 70, {button: 'right'});
+                await then(page, () => page.keyboard.press('h'));
+                assert.deepEqual(await crumbs(page), ['hide' + name]);
+                await then(page, () => page.keyboard.press('z'));
+                // Rows of tables and trees.
+                await tab(page, 'Functions');
+                const row = await rows(page).nth(1).locator('td.n').innerText();
+                await rows(page).nth(1).click({button: 'right'});
+                assert.equal(await menu.locator('h3').innerText(), row);
+                assert.equal(await item(/^Subtree/).count(), 0, 'a function in a list has no path');
+                await shot(page, look + '-row');
+                await then(page, () => item(/^Callers and callees/).click());
+                assert.match(page.url(), /tab=callers/);
+                await rows(page).first().focus();
+                await page.keyboard.press('ContextMenu');
+                await menu.waitFor();
+                await page.mouse.click(5, 400);
+                assert.equal(await menu.count(), 0, 'a click beside it ends it');
+                await tab(page, 'Call tree');
+                await rows(page).nth(1).click({button: 'right'});
+                const inner = await menu.locator('h3').innerText();
+                await then(page, () => item(/^Subtree/).click());
+                assert.ok((await crumbs(page))[0].endsWith(inner));
+                await then(page, () => page.keyboard.press('z'));
+                await tab(page, 'Functions');
+                await then(page, () => page.getByLabel('Group by').selectOption('thread'));
+                await rows(page).first().click({button: 'right'});
+                await then(page, () => item(/^Only this thread/).click());
+                assert.match((await crumbs(page))[0], /^threadworker/);
+                await then(page, () => page.keyboard.press('r'));
+                // A lane, and the range of time.
+                await then(page, () => drag(page, 0.25, 0.5));
+                const lane = await page.locator('.time canvas').boundingBox();
+                await page.mouse.click(lane.x + 400, lane.y + 40, {button: 'right'});
+                await shot(page, look + '-lane');
+                assert.deepEqual((await menu.locator('code').allInnerTexts()).slice(0, 1), ['--thread']);
+                await then(page, () => item('Clear the range').click());
+                assert.deepEqual(await crumbs(page), []);
+                await page.locator('.time').focus();
+                await page.keyboard.press('Shift+F10');
+                await then(page, () => item(/^Select what is seen/).click());
+                assert.match((await crumbs(page))[0], /^time0\.\.(1\.9|2)/);
+            });
+    },
+    // Threads of a process stand together below its name, which selects it.
+    async processes() {
+        await withPage({}, async page => {
+            const lanes = page.locator('.time canvas'), box = await lanes.boundingBox(), all = await selected(page);
+            await page.mouse.move(box.x + 30, box.y + 28);
+            assert.match(await page.locator('.card').innerText(), /busy[^]*process\s+10[^]*threads\s+2/);
+            await shot(page, 'heads');
+            await then(page, () => page.mouse.click(box.x + 30, box.y + 28));
+            assert.deepEqual(await crumbs(page), ['process10']);
+            assert.notEqual(await selected(page), all);
+            await then(page, () => page.keyboard.press('z'));
+            assert.equal(await selected(page), all);
+        });
+    },
+    // Scopes, marks, waits and locks one by one: sorted, filtered, shown in the timeline, taken as a range.
+    async events() {
+        for (const options of [{}, {dark: true, width: 800}])
+            await withPage({...options, hash: '#tab=events'}, async page => {
+                const look = options.dark ? 'dark' : 'light', note = () => page.locator('main .note').first().innerText(), sum = async () => +(/^([\d,]+) event/.exec(await note())[1].replace(/,/g, ''));
+                const all = await sum(), kinds = await page.getByLabel('Which events').locator('option').allInnerTexts();
+                assert.ok(all > 20 && kinds.some(k => k.startsWith('scope (')) && kinds.some(k => k.startsWith('mark (')), kinds.join());
+                assert.equal(kinds.slice(1).reduce((n, k) => n + +/\((\d[\d,]*)\)$/.exec(k)[1].replace(/,/g, ''), 0), all, 'kinds add up');
+                await shot(page, look);
+                const seconds = text => { const [v, unit] = text.replace('µ', 'u').split(' '); return v * {s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9}[unit]; };
+                const column = async n => (await page.locator(`main tbody tr td:nth-child(${n})`).allInnerTexts()).filter(t => t).map(seconds);
+                const times = await column(1);
+                assert.deepEqual(times, [...times].sort((a, b) => a - b), 'in the order of time');
+                await then(page, () => page.getByRole('button', {name: 'duration', exact: true}).click());
+                const lasted = await column(2);
+                assert.deepEqual(lasted, [...lasted].sort((a, b) => b - a), 'longest first');
+                await then(page, () => page.getByLabel('Which events').selectOption('scope'));
+                assert.equal(new Set(await page.locator('main tbody tr td:nth-child(3)').allInnerTexts()).size, 1);
+                const before = await count(page);
+                await page.getByLabel('Filter events').fill(args[0]);
+                await settled(page, before + 1);
+                for (const text of await page.locator('main tbody tr td:nth-child(4)').allInnerTexts()) assert.match(text, new RegExp(args[0]));
+                // The chosen one is marked in the timeline, by keyboard too; Enter takes its time.
+                const picture = () => page.locator('.time canvas').evaluate(c => c.toDataURL()), plain = await picture();
+                await page.locator('main .scroll').focus();
+                await page.keyboard.press('ArrowDown');
+                await page.waitForTimeout(300);
+                assert.notEqual(await picture(), plain, 'the timeline shows which');
+                await shot(page, look + '-chosen');
+                await then(page, () => page.keyboard.press('Enter'));
+                assert.match((await crumbs(page))[0], /^time[\d.]+\.\.[\d.]+$/);
+                assert.ok(await sum() >= 1, 'an event is within its own time');
+                await then(page, () => page.keyboard.press('r'));
+                await page.locator('main tbody tr').first().click({button: 'right'});
+                await shot(page, look + '-menu');
+                await then(page, () => page.getByRole('menuitem', {name: /^All that happened inside/}).click());
+                assert.match((await crumbs(page))[0], /^scope/);
+                await then(page, () => page.keyboard.press('r'));
+                await then(page, () => page.getByLabel('Filter events').fill('no such thing'));
+                await then(page, () => page.getByRole('button', {name: 'Clear the filter'}).click());
+                assert.equal(await sum(), all);
+            });
+    },
+    // Of very many functions only what is in sight has elements; keys and the wheel reach all.
+    async many() {
+        await withPage({hash: '#tab=functions'}, async page => {
+            const n = +args[0], box = page.locator('main .scroll'), made = () => rows(page).count(), name = k => `function_${String(k).padStart(7, '0')}`;
+            assert.ok((await page.locator('main .note').first().innerText()).startsWith(Number(n + 1).toLocaleString('en')));
+            assert.ok(await made() <= 150, `${await made()} rows`);
+            await then(page, () => page.getByRole('button', {name: 'function', exact: true}).click());
+            assert.equal(await rows(page).first().locator('td.n').innerText(), name(0));
+            await box.focus();
+            await page.keyboard.press('End');
+            await page.locator('main tbody tr[data-name="main"][aria-selected=true]').waitFor();
+            assert.equal(await page.evaluate(() => document.activeElement.dataset.name), 'main');
+            assert.ok(await made() <= 150);
+            await shot(page, 'end');
+            await page.keyboard.press('ArrowUp');
+            await page.locator(`main tbody tr[data-name="${name(n - 1)}"][aria-selected=true]`).waitFor();
+            await box.evaluate(b => { b.scrollTop = b.scrollHeight / 2; });
+            const at = Math.round(n / 2);
+            await page.locator(`main tbody tr[data-name="${name(at)}"]`).waitFor();
+            const seen = await page.locator(`main tbody tr[data-name="${name(at)}"]`).boundingBox(), head = await page.locator('main th').first().boundingBox(), view = await box.boundingBox();
+            assert.ok(seen.y >= head.y + head.height - 30 && seen.y < view.y + view.height, 'rows stand where they are scrolled to');
+            assert.ok(Math.abs(head.y - view.y) < 2, 'the head stays in sight');
+            await shot(page, 'middle');
+            await page.keyboard.press('Home');
+            await page.locator(`main tbody tr[data-name="${name(0)}"]`).waitFor();
+            await page.keyboard.press('PageDown');
+            await page.waitForTimeout(200);
+            assert.ok(+await page.evaluate(() => document.activeElement.dataset.index) > 5);
+        });
     },
     async selection() {
         await withPage({}, async page => {
@@ -517,6 +679,9 @@ const cases = {
             assert.ok(await page.getByRole('navigation', {name: 'Selection'}).isVisible());
             await page.getByRole('button', {name: 'Copy SVG'}).click();
             await page.waitForSelector('.toast:has-text("<svg xmlns")');
+            // The picture that is kept has shares with their intervals on the frames that have room for them.
+            const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', {name: 'Save SVG'}).click()]);
+            assert.match(readFileSync(await file.path(), 'utf8'), /text-anchor="end"[^>]*>\d+\.\d% ±\d+\.\d<\/text>/);
             const night = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
             const paper = await page.evaluate(() => { window.dispatchEvent(new Event('beforeprint')); const c = getComputedStyle(document.body).backgroundColor; window.dispatchEvent(new Event('afterprint')); return c; });
             assert.equal(paper, 'rgb(255, 255, 255)');

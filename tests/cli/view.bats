@@ -636,6 +636,45 @@ in_page() { # CASE ADDRESS ARG...
     node "$ROOT/tests/browser/view.mjs" "$@"
 }
 
+@test "view in a browser: a right click or the menu key opens what can be done with a frame, row or lane" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    in_page menu "file://$PWD/page.html"
+}
+
+@test "view in a browser: threads of a process stand together below its name" {
+    need_page
+    awk 'BEGIN { for (i = 0; i < 300; i++) {
+        printf "busy 10/%d %.3f: 1000000 cpu-clock:\n\t1 work (/bin/busy)\n\t2 main (/bin/busy)\n\n", 10 + i % 2, i / 100
+        if (i % 3 == 0) printf "calm 20/20 %.3f: 1000000 cpu-clock:\n\t1 rest (/bin/calm)\n\n", i / 100 + 0.001
+    } }' >two.txt
+    kelvin view two.txt -o page.html
+    exits 0
+    in_page processes "file://$PWD/page.html"
+}
+
+@test "view in a browser: of 200,000 functions only what is in sight has rows, and keys reach all" {
+    need_page
+    awk 'BEGIN { for (i = 0; i < 200000; i++) printf "main;function_%07d %d\n", i, 1 + i % 5 }' >many.folded
+    kelvin view many.folded -o page.html
+    in_page many "file://$PWD/page.html" 200000
+}
+
+@test "view: events are as many as the commands count" {
+    need_page
+    command -v node >/dev/null || skip "needs node ('make check-all' installs it)"
+    hostile_program
+    kelvin view bad.kelvin -o page.html
+    exits 0
+    events() { node "$ROOT/tests/browser/core.mjs" page.html "{\"ask\":\"events\",\"top\":0}" | jq "[.kinds[]|select(.event==\"$1\").n]|add"; }
+    [ "$(events scope)" = "$("$KELVIN" scopes bad.kelvin --format json | jq .spans)" ]
+    [ "$(events mark)" = 80 ]
+    # A lock that waited is in both; a wait for a condition is none here.
+    [ "$(events 'lock wait')" = "$("$KELVIN" locks bad.kelvin --format json | jq '[.locks[].waits]|add')" ]
+    in_page events "file://$PWD/page.html" ' scope'
+}
+
 @test "view in a browser: heap follows the range, locks say that they do not" {
     need_page
     command -v node >/dev/null || skip "needs node ('make check-all' installs it)"

@@ -4,6 +4,7 @@
  */
 #include "model/heapstream.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,6 +83,33 @@ static void lanes_are_sorted_by_what_threads_did(void **state)
     assert_string_equal(text_in(element(answer, "lanes", 0), "name"), "second");
     assert_string_equal(text_in(element(answer, "lanes", 1), "name"), "helper");
     assert_string_equal(text_in(element(answer, "lanes", 2), "name"), "reader");
+    json_decref(answer);
+    core_free(c);
+}
+
+/* Not the busier thread of another process between them. */
+static void lanes_of_a_process_stay_together(void **state)
+{
+    struct profile *p = answers_profile();
+    answers_add(p, &(struct answers_sample){"main;single", "single", 11, 110}, 500, 45);
+    struct core *c = answers_core(p);
+    json_t *answer = ask(c, "{\"ask\":\"lanes\",\"bins\":10}"), *lane;
+    static const char *const names[] = {"second", "helper", "single", "reader"};
+    static const bool first[] = {true, false, true, true};
+    size_t i;
+    (void)state;
+    json_array_foreach(json_object_get(answer, "lanes"), i, lane)
+    {
+        assert_string_equal(text_in(lane, "name"), names[i]);
+        assert_int_equal(json_is_true(json_object_get(lane, "first")), first[i]);
+    }
+    assert_int_equal(json_array_size(json_object_get(answer, "processes")), 3);
+    assert_int_equal(number_in(element(answer, "processes", 0), "threads"), 2);
+    assert_int_equal(number_in(element(answer, "processes", 0), "pid"), 9);
+    assert_true(number_in(element(answer, "processes", 0), "total") ==
+                number_in(element(answer, "lanes", 0), "total") +
+                    number_in(element(answer, "lanes", 1), "total"));
+    assert_string_equal(text_in(element(answer, "processes", 1), "name"), "single");
     json_decref(answer);
     core_free(c);
 }
@@ -223,6 +251,58 @@ static void latencies_count_each_span_once(void **state)
         json_array_foreach(bars, k, bar) sum += json_number_value(bar);
         assert_true(sum == number_in(json_array_get(flat, i), "calls"));
     }
+    json_decref(answer);
+    core_free(c);
+}
+
+/* --- events --- */
+
+/* "WHAT WHAT WHAT" of the rows that QUESTION gets. */
+static void events_are(struct core *c, const char *question, double n, const char *expected)
+{
+    autobuf struct buf b = {0};
+    json_t *answer = ask(c, question), *row;
+    size_t i;
+    json_array_foreach(json_object_get(answer, "rows"), i, row)
+        buf_printf(&b, "%s%s", i ? " " : "", text_in(row, "what"));
+    assert_string_equal(buf_cstr(&b), expected);
+    assert_true(number_in(answer, "n") == n);
+    json_decref(answer);
+}
+
+static void events_are_sorted_filtered_and_paged(void **state)
+{
+    static const struct answers_span spans[] = {
+        {"request", 100, 800}, {"later", 950, 20}, {"early", 0, 50}, {"request", 120, 20}};
+    struct core *c = answers_core(profile_with_spans(spans, 4));
+    (void)state;
+    events_are(c, "{\"ask\":\"events\",\"top\":9}", 4, "early request request later");
+    events_are(c, "{\"ask\":\"events\",\"top\":2,\"skip\":1}", 4, "request request");
+    events_are(c, "{\"ask\":\"events\",\"top\":9,\"skip\":9}", 4, "");
+    events_are(c, "{\"ask\":\"events\",\"sort\":\"duration\",\"top\":9}", 4,
+               "request early request later");
+    events_are(c, "{\"ask\":\"events\",\"sort\":\"name\",\"top\":9}", 4,
+               "early later request request");
+    events_are(c, "{\"ask\":\"events\",\"pattern\":\"LATE|earl\",\"top\":9}", 2, "early later");
+    events_are(c, "{\"ask\":\"events\",\"pattern\":\"^scope req\",\"top\":9}", 2,
+               "request request");
+    events_are(c, "{\"ask\":\"events\",\"by\":\"scope\",\"top\":1}", 4, "early");
+    events_are(c, "{\"ask\":\"events\",\"by\":\"wait\",\"top\":9}", 0, "");
+    /* What lasts into the range belongs to it; filters by function do not apply. */
+    events_are(c, "{\"ask\":\"events\",\"time\":\"0.5..0.96\",\"focus\":[\"nosuch\"],\"top\":9}", 2,
+               "request later");
+    json_t *answer = ask(c, "{\"ask\":\"events\",\"sort\":\"duration\",\"top\":1}");
+    json_t *row = element(answer, "rows", 0), *about = ask(c, "{\"ask\":\"about\"}");
+    assert_true(fabs(number_in(row, "time_s") - 0.1) < 0.05);
+    assert_true(fabs(number_in(row, "duration_s") - 0.8) < 1e-9);
+    assert_string_equal(text_in(row, "event"), "scope");
+    assert_true(json_is_true(json_object_get(json_object_get(about, "panes"), "events")));
+    json_decref(about);
+    json_decref(answer);
+    core_free(c);
+    c = answers_core(answers_profile());
+    answer = ask(c, "{\"ask\":\"events\",\"top\":9}");
+    assert_string_equal(text_in(answer, "error"), "there are no events in this profile");
     json_decref(answer);
     core_free(c);
 }
@@ -603,12 +683,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_are_sorted_by_what_threads_did),
+        cmocka_unit_test(lanes_of_a_process_stay_together),
         cmocka_unit_test(a_moment_is_of_the_process_that_is_asked_for),
         cmocka_unit_test(a_scope_that_goes_on_is_seen_in_the_middle),
         cmocka_unit_test(a_scope_is_drawn_when_and_where_it_was),
         cmocka_unit_test(scopes_do_not_follow_functions),
         cmocka_unit_test(a_scope_selects_what_was_within),
         cmocka_unit_test(threads_without_a_lane_are_counted),
+        cmocka_unit_test(events_are_sorted_filtered_and_paged),
         cmocka_unit_test(latencies_count_each_span_once),
         cmocka_unit_test(nodes_have_their_samples_and_their_values),
         cmocka_unit_test(intervals_reach_as_far_up_as_down),
