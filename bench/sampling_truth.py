@@ -100,13 +100,14 @@ def campaign(title, record, engine, runs, duty):
             counts[2] += sum(threads)
             counts[3] += len(threads)
             for name, truth, share, held in found:
-                s = sums.setdefault(name, [0, 0, 0])
+                s = sums.setdefault(name, [0, 0, 0, 0])
                 s[0] += truth
                 s[1] += share
                 s[2] += held
+                s[3] += 1 # not in every run: what is nearly all of a program is no test
         counts[0] += sum(s[2] for s in sums.values())
-        counts[1] += runs * len(sums)
-        words = ", ".join("%s %.2f %% (true %.2f), %d of %d" % (name, 100 * s[1] / runs, 100 * s[0] / runs, s[2], runs)
+        counts[1] += sum(s[3] for s in sums.values())
+        words = ", ".join("%s %.2f %% (true %.2f), %d of %d" % (name, 100 * s[1] / s[3], 100 * s[0] / s[3], s[2], s[3])
                           for name, s in sums.items())
         print("  %s, %s us, %s: %.0f samples each; %s" % (title, loop_us, " ".join(groups), samples / runs, words),
               flush=True)

@@ -27,8 +27,10 @@ static const struct opt record_table[] = {
     {'o', "output", OPT_TEXT, AT(output), "FILE",
      "write the recording to FILE (default: the command's name with .kelvin)"},
     {'F', "rate", OPT_NUMBER, AT(rate_hz), "HZ",
-     "samples per second of CPU time; clocks take about 10% more, so as not to fall in step with "
-     "programs that work in milliseconds (default: 999; 99 for the machine)",
+     "samples per second of CPU time; about 10% more where clocks belong to threads (not root, or "
+     "in "
+     "a container), so as not to fall in step with programs that work in milliseconds "
+     "(default: 999; 99 for the machine)",
      .alias = "freq", .min = 1, .max = 1000000},
     {'e', "event", OPT_LIST, AT(events), "EVENT",
      "what to sample: cycles, cpu-clock, cache-misses, page-faults, GROUP:TRACEPOINT... "

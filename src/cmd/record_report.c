@@ -127,7 +127,7 @@ static void print_rate(const struct record_facts *f, double asked_hz)
     if (f->rate_hz <= 0)
         return;
     bool achieved = f->rate_achieved_hz > 0 && f->files <= 1; /* one number for all of the run */
-    if (achieved) /* a clock takes a tenth more, see perfattr.c; a timer may take less */
+    if (achieved) /* a lone clock takes a tenth more, see perfevents.h; a timer may take less */
         fprintf(stderr, ", %.0f per second of CPU time (", f->rate_achieved_hz);
     else
         fputs(", ", stderr);

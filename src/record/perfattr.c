@@ -147,14 +147,6 @@ static int set_event(struct perfattr *a, const char *event, struct err *err)
     return 0;
 }
 
-/*
- * A program with a rhythm near ours would be looked at in the same places again and again (seen: a
- * part of 10.4 % in loops of 1 ms read as 2.2 %, as 999 Hz goes round such a loop in a thousand
- * samples). So the period is a little shorter than asked for, by the factor that spreads the first
- * 5 to 80 samples best over loops of 0.5 to 3 ms, whole and half and quarter milliseconds.
- */
-#define PERIOD_FACTOR 0.9095
-
 /* Clocks and counters are sampled at a rate; software events and tracepoints are rare: each counts.
  */
 static void set_rate(struct perfattr *a, double rate_hz)
@@ -162,7 +154,7 @@ static void set_rate(struct perfattr *a, double rate_hz)
     if (a->obtained == BY_SOFTWARE_EVENT || a->obtained == BY_TRACE) {
         a->attr.sample_period = 1;
     } else if (a->clock) {
-        a->attr.sample_period = (uint64_t)llround(PERIOD_FACTOR * 1e9 / rate_hz);
+        a->attr.sample_period = (uint64_t)llround(1e9 / rate_hz);
     } else {
         a->attr.freq = 1;
         a->attr.sample_freq = (uint64_t)llround(rate_hz);

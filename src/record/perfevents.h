@@ -12,12 +12,14 @@
  *
  * Against lock-step with the program, the other clock takes over after a few samples for a
  * random moment, after which the usual one is at another place in the program's rhythm. The period
- * itself is close to no simple fraction of a round one.
+ * itself is close to no simple fraction of a round one, which gives a tenth more samples than were
+ * asked for.
  *
  * That is not enough for a loop that spins until a clock says so: an interrupt at its end makes it
  * start anew right after the interrupt, and the next samples come at the same places as the last
  * time (seen: 5 % for 10.4 % of loops of 0.5 ms). So the clock of a CPU is really six, which share
- * the rate and have different periods: what one brings in step, the others do not find so.
+ * the rate and have different periods: what one brings in step, the others do not find so. Together
+ * they are as many as were asked for.
  *
  * The clock of a thread begins with a whole period on each CPU, and the kernel offers no other
  * start. So a thread that lives shorter than a period is not seen, and the first samples of threads
@@ -98,6 +100,7 @@ uint32_t perfevents_event(const struct perfevents *e, uint64_t id);
 
 /* The clocks of a CPU that share the rate of EVENT: a sample stands for its period, over these. */
 size_t perfevents_clocks(const struct perfevents *e, size_t event);
+uint64_t perfevents_period(uint64_t period_ns, size_t n_clocks, size_t clock); /* of one of them */
 
 /* Sample with COPY from now on. COPY_NONE: clocks are off for a while, other events are not. */
 void perfevents_sample(struct perfevents *e, enum perfcopy copy);

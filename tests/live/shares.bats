@@ -233,3 +233,16 @@ record_as_nobody() { # [-F RATE] PROGRAM ARG...
     kill $target
     [ "$(info r.kelvin duration_ns)" -ge 3900000000 ] || fail "ended after $(info r.kelvin duration_ns) ns"
 }
+
+@test "clocks of CPUs take as many samples per second of CPU time as were asked for" {
+    need_cpu_clocks
+    local asked rate
+    for asked in 4999 499; do
+        kelvin record -F $asked --min-samples 0 -o rate.kelvin -- "$TARGET/duty" $((asked < 1000 ? 9 : 3)) 700 3x100
+        exits 0
+        rate=$(sed -nE 's/.*, ([0-9]+) per second of CPU time.*/\1/p' <<<"$stderr")
+        echo "$rate for $asked" >&2
+        # One clock for each CPU took a tenth more.
+        ((rate * 1000 > asked * 945 && rate * 1000 < asked * 1055))
+    done
+}
