@@ -3,7 +3,9 @@
 #include "analysis/waitinsight.h"
 #include "model/standin.h"
 #include "support_waits.h"
+#include "view/document.h"
 #include "view/waitpath.h"
+#include "view/waitsum.h"
 
 static void sums_are_by_reason_by_thread_and_by_function(void **state)
 {
@@ -46,6 +48,48 @@ static void sums_are_by_reason_by_thread_and_by_function(void **state)
     assert_int_equal(w.stacks.at[0].reason, WAIT_SLEEP);
     assert_true(w.stacks.at[2].runnable);
     waitsum_done(&w);
+    stage_close(&s);
+}
+
+static char *printed_with_cpu_time(struct stage *s, uint64_t cpu_ns)
+{
+    struct waitsum w;
+    struct err err;
+    char *text = NULL;
+    size_t n = 0;
+    struct selection waits = selection_all(s->profile, (struct value_ref){s->streams.waits, 0});
+    struct selection states = selection_all(s->profile, (struct value_ref){s->streams.states, 0});
+    meta_set_u64(&s->profile->meta, META_CPU_TIME_NS, cpu_ns);
+    assert_int_equal(waitsum_build(&w, &waits, &states, &err), 0);
+    FILE *out = open_memstream(&text, &n);
+    waitsum_print(out, &(struct waitsum_view){.sum = &w, .subject = "x", .top = 5},
+                  &(struct document_paper){DOCUMENT_AS_TEXT, 400, false});
+    fclose(out);
+    waitsum_done(&w);
+    return text;
+}
+
+/* 10,000 switches of which each is charged 5 us that lie between the records of two switches. */
+static void cpu_time_above_running_time_is_that_of_the_switches(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    begins(&s, 7, 0, THREAD_RUNNING);
+    for (uint64_t i = 0; i < 10000; i++) {
+        leaves(&s, 7, i * 300000 + 100000, "anon_pipe_read");
+        runs(&s, 7, (i + 1) * 300000);
+    }
+    waits_stop(s.waits, 10000 * (uint64_t)300000);
+    autofree char *more = printed_with_cpu_time(&s, 1050000000);
+    autofree char *much = printed_with_cpu_time(&s, 2000000000);
+    autofree char *less = printed_with_cpu_time(&s, 900000000);
+    if (!strstr(more, "5.0% more than the switches show: it charges each switch to the thread that "
+                      "comes next, here 5 us of each of 10,000."))
+        fail_msg("%s", more);
+    /* What is more than a switch can take has another cause, which is not known. */
+    if (!strstr(much, "100.0% more than the switches show.") ||
+        !strstr(less, "10.0% less than the switches show."))
+        fail_msg("%s%s", much, less);
     stage_close(&s);
 }
 
@@ -666,6 +710,7 @@ int main(void)
         cmocka_unit_test(threads_without_names_are_a_pool_where_they_wait_at_one_place),
         cmocka_unit_test(a_thread_that_waits_for_files_is_named_with_its_own_place),
         cmocka_unit_test(sums_are_by_reason_by_thread_and_by_function),
+        cmocka_unit_test(cpu_time_above_running_time_is_that_of_the_switches),
         cmocka_unit_test(the_agent_is_no_place_where_a_program_waits),
         cmocka_unit_test(rows_do_not_differ_only_inside_the_c_library),
         cmocka_unit_test(only_waits_that_matter_make_insights),
