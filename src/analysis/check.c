@@ -3,6 +3,7 @@
 
 #include "analysis/canon.h"
 #include "analysis/check_inner.h"
+#include "analysis/diff.h"
 #include "analysis/insight.h"
 #include "base/shortname.h"
 #include "base/units.h"
@@ -543,6 +544,7 @@ int check_build(struct check *c, struct rules *rules, const struct check_input *
     flat_free(job.list);
     flat_free(job.before);
     check_scopes_done(&job);
+    diff_free(job.pair);
     c->verdict = c->n[CHECK_FAILS]          ? CHECK_FAILS
                  : c->n[CHECK_INCONCLUSIVE] ? CHECK_INCONCLUSIVE
                                             : CHECK_HOLDS;

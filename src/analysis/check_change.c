@@ -1,5 +1,6 @@
 /* check_change.c - rules about what changed since the profile before. */
 #include "analysis/check_inner.h"
+#include "analysis/diff.h"
 #include "analysis/difftest.h"
 #include "analysis/runcost.h"
 #include "base/calc.h"
@@ -14,6 +15,7 @@
 struct sides {
     struct flat_share before, after;
     struct runcost cost_before, cost_after;
+    struct pairchance chance;
 };
 
 static bool sides_have_costs(const struct sides *s)
@@ -41,34 +43,69 @@ static struct interval change_of_cost(const struct sides *s)
 }
 
 /*
- * The cost of one run per side may differ by so much without any change of the program (see
- * diff.h), so what is judged reaches to where that much of it is taken off.
+ * What the two runs can differ by without any change of the program is the same as in `kelvin
+ * diff`, and what is judged reaches to where that is taken off, and to where what the whole run
+ * changed by is: a faster machine hides growth. A rule that asks for a change holds one that is too
+ * small against the program only where more than that is missing.
  */
-#define RUNS_DIFFER 1.2
-
-static struct interval allow_for_runs(const struct sides *s, struct interval i)
+static struct interval wider_by(struct interval is, struct interval left)
 {
-    double chance = 1 / fmin(fmax(growth_of_whole(s), 1 / RUNS_DIFFER), RUNS_DIFFER);
-    return (struct interval){(1 - fmin(chance, 1)) * (i.low + 1),
-                             isinf(i.high) ? 0 : (fmax(chance, 1) - 1) * (i.high + 1)};
+    return (struct interval){is.low - left.low, isinf(is.high) ? 0 : left.high - is.high};
 }
 
-static struct check_value change_of(const struct sides *s, enum rule_unit unit)
+static struct interval cost_wider_by(const struct sides *s, struct interval change,
+                                     struct interval bounds)
+{
+    struct interval cost = {change.low + 1, change.high + 1};
+    struct interval left = pairchance_take_off(&s->chance, cost);
+    double factor = s->chance.factor;
+    double whole = fmin(fmax(growth_of_whole(s), 1 / PAIR_ALL), PAIR_ALL);
+    left.low = fmin(left.low, cost.low / fmax(whole, 1));
+    left.high = fmax(left.high, cost.high / fmin(whole, 1));
+    if (bounds.high < 0)
+        left.low = fmin(left.low, cost.low / factor);
+    if (bounds.low > 0)
+        left.high = fmax(left.high, cost.high * factor);
+    return wider_by(cost, left);
+}
+
+/* Shares are next to the rest already. POINTS: how far they are apart. */
+static struct interval points_wider_by(const struct sides *s, struct interval points)
+{
+    double before = s->before.share, factor = s->chance.factor;
+    struct interval left = points;
+    if (points.low > 0)
+        left.low = s->chance.same ? 0 : fmax(0, (before + points.low) / factor - before);
+    if (points.high < 0)
+        left.high = s->chance.same ? 0 : fmin(0, (before + points.high) * factor - before);
+    return wider_by(points, left);
+}
+
+static const char *remedy_for(const struct sides *s, const struct check_value *v)
+{
+    if (v->wider_by.low > 0 || v->wider_by.high > 0)
+        return "'kelvin diff' with four recordings per side proves smaller changes";
+    return sides_have_costs(s) ? "several longer recordings on both sides would decide"
+                               : "longer recordings on both sides would decide";
+}
+
+static struct check_value change_of(const struct sides *s, const struct rule *rule)
 {
     const struct flat_share *before = &s->before, *after = &s->after;
-    struct check_value v = {.remedy = sides_have_costs(s) && unit != RULE_POINTS
-                                          ? "several longer recordings on both sides would decide"
-                                          : "longer recordings on both sides would decide"};
+    enum rule_unit unit = rule->range.unit;
+    struct check_value v = {0};
     if (unit == RULE_POINTS) {
         struct difftest t = difftest_pair(share_of_side(before), share_of_side(after));
         v.value = after->share - before->share;
         v.interval = (struct interval){t.low, t.high};
+        v.wider_by = points_wider_by(s, v.interval);
     } else {
         double share = before->share > 0 ? after->share / before->share : INFINITY;
         v.value = growth_of_whole(s) * share - 1;
         v.interval = change_of_cost(s);
-        v.wider_by = allow_for_runs(s, v.interval);
+        v.wider_by = cost_wider_by(s, v.interval, rule_bounds(rule));
     }
+    v.remedy = remedy_for(s, &v);
     return v;
 }
 
@@ -121,14 +158,25 @@ static void tell_sides(struct check_job *job, const struct sides *s, struct chec
     }
 }
 
+/* Once, for all rules of a job. */
+static const struct diff *pair_of(struct check_job *job)
+{
+    const struct selection *runs[] = {job->in->before, job->in->selection};
+    if (!job->pair)
+        job->pair = diff_build(
+            &(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2, .min_share = 0.005});
+    return job->pair;
+}
+
 int check_change(struct check_job *job, const struct rule *rule, struct check_result *ret)
 {
     struct text name = {0};
     if (find_in_both(job, rule, &name) != 0)
         return -1;
     struct sides s = {share_of_name(job->before, name, rule), share_of_name(job->list, name, rule),
-                      runcost_of(job->in->before), runcost_of(job->in->selection)};
-    struct check_value v = change_of(&s, rule->range.unit);
+                      runcost_of(job->in->before), runcost_of(job->in->selection),
+                      diff_pairchance(pair_of(job))};
+    struct check_value v = change_of(&s, rule);
     v.exact = check_is_exact(job->in->selection) && check_is_exact(job->in->before);
     if (!v.exact && !(s.before.n_effective > 0 && s.after.n_effective > 0))
         v.doubt = CHECK_NO_SAMPLES;

@@ -17,6 +17,7 @@ struct check_job {
     struct scopetree scopes; /* once a rule has asked for it */
     struct selection all_scopes;
     bool has_scopes;
+    struct diff *pair; /* once a rule on changes has asked for it */
 };
 
 /* A share, or the change of one, with all that is known about it. */

@@ -468,14 +468,6 @@ static bool made_apart(const struct diff_opts *o)
     return 10 * in_order >= 9 * n || 10 * in_order <= n;
 }
 
-static bool any_busy(const struct diff_opts *o)
-{
-    for (size_t i = 0; i < o->n_runs; i++)
-        if (meta_was_busy(&o->runs[i]->profile->meta))
-            return true;
-    return false;
-}
-
 static double band_of(const struct diff *d, const struct diff_opts *o)
 {
     if (o->band > 0)
@@ -494,7 +486,7 @@ static void diff_init(struct diff_builder *b)
     d->same = o->n_runs == 2 && diff_is_same_program(o);
     d->same_build = diff_is_same_build(o->runs[0], o->runs[o->n_runs - 1]);
     d->identical = o->n_runs == 2 && diff_is_same_recording(o->runs[0], o->runs[1]);
-    d->busy = any_busy(o);
+    d->busy = pairchance_was_busy(o->runs, o->n_runs);
     d->band = band_of(d, o);
     d->has_samples = d->by_runs || samples_known(b);
     d->no_samples = any_has_none(o);

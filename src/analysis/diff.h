@@ -12,11 +12,8 @@
  * shrunk where it is most of the program.
  *
  * With one run per side only the error of sampling is known, but runs of one program differ by
- * more: the CPU time of the whole by a factor of 2.1, one function next to the rest by 1.34 beyond
- * its sampling error (the most seen in 1,872 pairs of seven real programs and a made one). So only
- * costs count whose interval is beyond a factor of 1.5, by themselves and next to the rest of the
- * program (2 on a busy machine), or beyond 3 by themselves, which is also asked for where there is
- * no rest to compare with. The verdict needs 5 % of the time, or 20 % on a busy machine.
+ * more: pairchance.h has the factors beyond which a cost counts. The verdict needs 5 % of the time,
+ * or 20 % on a busy machine.
  *
  * The level is 1 % (0.5 % for the whole), and there is a band: the interval must be beyond 2 %, or
  * 5 % where the runs of one side were made first, as machines drift; 50 % where the machine was
@@ -37,6 +34,7 @@
  */
 #pragma once
 #include "analysis/overlay.h"
+#include "analysis/pairchance.h"
 #include "analysis/runcost.h"
 #include "base/buf.h"
 #include "stats/stats.h"
@@ -65,11 +63,6 @@ struct diff_opts {
 #define DIFF_BAND 0.02
 #define DIFF_BAND_APART 0.05
 #define DIFF_BAND_BUSY 0.5
-
-/* Factors that two runs of one program do not differ by: one function next to the rest, and all. */
-#define DIFF_PAIR_ONE 1.5
-#define DIFF_PAIR_BUSY 2.0 /* one function on a busy machine: threads that spin or mark garbage */
-#define DIFF_PAIR_ALL 3.0  /* where the rest changed too, or there is none to speak of */
 
 /*
  * Of one run per side, all that is proven must add up to this part of the whole before to be a
@@ -145,6 +138,10 @@ struct diff {
 };
 
 struct diff *diff_build(const struct diff_opts *o);
+
+/* Whether the first runs of both sides are of one build of a program and its libraries, with the
+ * same arguments. False where that is not known. */
+bool diff_is_same_program(const struct diff_opts *o);
 void diff_free(struct diff *d); /* NULL is fine */
 
 static inline struct text diff_name(const struct diff *d, const struct diff_entry *e)
@@ -152,13 +149,14 @@ static inline struct text diff_name(const struct diff *d, const struct diff_entr
     return intern_get(&d->names, e->name);
 }
 
-/* The factor that one function of a pair must have changed by. */
+/* The factor that one function of a pair must have changed by. Without CPU time costs are next to
+ * the typical function anyway. */
 static inline double diff_pair_factor(const struct diff *d)
 {
-    if (d->scale == DIFF_BY_CPU && !d->has_rest)
-        return DIFF_PAIR_ALL;
-    return d->busy ? DIFF_PAIR_BUSY : DIFF_PAIR_ONE;
+    return pairchance_factor(d->scale != DIFF_BY_CPU || d->has_rest, d->busy);
 }
+
+struct pairchance diff_pairchance(const struct diff *d);
 
 static inline double diff_pair_part(const struct diff *d)
 {

@@ -51,9 +51,6 @@ void diff_find_renamed(struct diff_builder *b);
  */
 bool diff_is_same_build(const struct selection *before, const struct selection *after);
 
-/* The same, and with the same arguments. */
-bool diff_is_same_program(const struct diff_opts *o);
-
 /* Whether both are the same rows of one recording. */
 bool diff_is_same_recording(const struct selection *before, const struct selection *after);
 

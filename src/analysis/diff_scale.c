@@ -156,24 +156,18 @@ void diff_find_scale(struct diff_builder *b)
 /*
  * One run per side does not show how much runs differ. On shared machines functions that wait for
  * memory cost a tenth to a third more in one run than in the next, and a neighbour on the same core
- * or a slower clock makes all code up to twice as slow. So a cost has to change by more than
- * DIFF_PAIR_ONE, at the near end of its interval, by itself and next to the rest of the program,
- * which any change of the machine's speed slows too. What is beyond DIFF_PAIR_ALL changed even
- * where all the rest did: ten times the input.
+ * or a slower clock makes all code up to twice as slow, the rest of the program as well.
  */
 
-static bool is_far(double low, double high, double factor)
+struct pairchance diff_pairchance(const struct diff *d)
 {
-    return low > factor || high < 1 / factor;
+    return (struct pairchance){d->same, d->has_rest, diff_pair_factor(d), d->rest};
 }
 
 bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v)
 {
-    double factor = diff_pair_factor(b->d);
-    if (!b->d->has_rest)
-        return is_far(v->cost_low, v->cost_high, factor);
-    double low = v->cost_low / b->d->rest.high, high = v->cost_high / b->d->rest.low;
-    return is_far(v->cost_low, v->cost_high, DIFF_PAIR_ALL) ||
-           (v->cost_low > factor && low > factor) ||
-           (v->cost_high < 1 / factor && high < 1 / factor);
+    struct pairchance chance = diff_pairchance(b->d);
+    struct interval left =
+        pairchance_take_off(&chance, (struct interval){v->cost_low, v->cost_high});
+    return left.low > 1 || left.high < 1;
 }

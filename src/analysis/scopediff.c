@@ -1,5 +1,6 @@
 #include "analysis/scopediff.h"
 
+#include "analysis/diff.h"
 #include "analysis/scopequantile.h"
 #include "base/calc.h"
 #include "base/mem.h"
@@ -44,16 +45,25 @@ static void change_set(struct scope_change *c, double log_change, struct interva
 /* --- one run per side --- */
 
 static void compare_pair(struct scope_change *c, const struct scope_quantile *before,
-                         const struct scope_quantile *after, double band)
+                         const struct scope_quantile *after)
 {
     struct scope_log a = log_of_quantile(before), b = log_of_quantile(after);
     double d = b.is - a.is;
     struct interval i = {d - calc_hypot(b.is - b.low, a.high - a.is),
                          d + calc_hypot(b.high - b.is, a.is - a.low)};
-    double half = d > 0 ? d - i.low : i.high - d;
-    double beyond = fabs(d) - calc_log1p(band);
     change_set(c, d, i);
-    c->p = beyond > 0 && isfinite(half) ? calc_erfc(STATS_Z95 * beyond / half / sqrt(2)) : 1;
+    c->p = 1; /* until the rest is known */
+}
+
+/* That the change is beyond what two runs can differ by. */
+static double pair_p(const struct scope_change *c)
+{
+    double d = calc_log1p(c->change);
+    double half = d > 0 ? d - calc_log1p(c->interval.low) : calc_log1p(c->interval.high) - d;
+    double factor = 1 + c->change;
+    struct interval left = pairchance_take_off(&c->chance, (struct interval){factor, factor});
+    double beyond = d > 0 ? calc_log(left.low) : -calc_log(left.high);
+    return beyond > 0 && isfinite(half) ? calc_erfc(STATS_Z95 * beyond / half / sqrt(2)) : 1;
 }
 
 /* --- several --- */
@@ -105,7 +115,11 @@ static void compare_quantile(const struct scopediff *d, struct text name, double
 {
     struct log_sum sides[2] = {{0}};
     struct scope_quantile last[2] = {{0}};
-    *c = (struct scope_change){NAN, NAN, NAN, {-INFINITY, INFINITY}, NAN, SCOPE_UNPROVEN};
+    *c = (struct scope_change){.before_ns = NAN,
+                               .after_ns = NAN,
+                               .change = NAN,
+                               .interval = {-INFINITY, INFINITY},
+                               .p = NAN};
     for (size_t i = 0; i < d->n_runs; i++) {
         int flat = scope_find(&d->runs[i], name), side = i >= d->n_before;
         if (!has_quantile(&d->runs[i], flat, q))
@@ -118,7 +132,7 @@ static void compare_quantile(const struct scopediff *d, struct text name, double
     if (sides[0].n + sides[1].n < d->n_runs)
         return; /* not in every run */
     if (scopediff_is_pair(d))
-        compare_pair(c, &last[0], &last[1], d->band);
+        compare_pair(c, &last[0], &last[1]);
     else
         compare_runs(c, &sides[0], &sides[1]);
 }
@@ -157,6 +171,78 @@ static int compare_row_totals(const void *a, const void *b)
     return by ? by : x->name.n < y->name.n ? -1 : x->name.n > y->name.n;
 }
 
+/* --- the rest of a pair --- */
+
+static size_t row_called(const struct scopediff *d, struct text name)
+{
+    size_t i = 0;
+    while (i < d->rows.n &&
+           (d->rows.at[i].name.n != name.n || memcmp(d->rows.at[i].name.at, name.at, name.n) != 0))
+        i++;
+    return i;
+}
+
+/* Mark pairs of rows of which one is inside of the other in the run T, by row and row. */
+static void mark_nested(const struct scopediff *d, const struct scopetree *t, bool *nested)
+{
+    const struct profile *p = t->selection->profile;
+    for (size_t i = 0; i < t->tree.n; i++) {
+        size_t row = row_called(d, profile_str(p, t->tree.at[i].name));
+        uint32_t up = row < d->rows.n ? t->tree.at[i].parent : 0; /* + 1 */
+        for (; up; up = t->tree.at[up - 1].parent) {
+            size_t outer = row_called(d, profile_str(p, t->tree.at[up - 1].name));
+            if (outer < d->rows.n)
+                nested[row * d->rows.n + outer] = nested[outer * d->rows.n + row] = true;
+        }
+    }
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median_of(double *at, size_t n)
+{
+    qsort(at, n, sizeof *at, compare_doubles);
+    return (at[n / 2] + at[(n - 1) / 2]) / 2;
+}
+
+/* What quantile K of the scopes that have nothing to do with row I changed by, their median. */
+static void find_rest(const struct scopediff *d, const bool *nested, size_t i, int k)
+{
+    struct pairchance *chance = &d->rows.at[i].at[k].chance;
+    autofree double *low = mem_calloc(d->rows.n, sizeof *low);
+    autofree double *high = mem_calloc(d->rows.n, sizeof *high);
+    size_t n = 0;
+    for (size_t other = 0; other < d->rows.n; other++) {
+        const struct scope_change *c = &d->rows.at[other].at[k];
+        if (other == i || nested[i * d->rows.n + other] || !isfinite(c->interval.high))
+            continue;
+        low[n] = 1 + c->interval.low;
+        high[n++] = 1 + c->interval.high;
+    }
+    *chance = (struct pairchance){.same = d->same, .has_rest = n >= SCOPEDIFF_MIN_REST};
+    chance->factor = pairchance_factor(chance->has_rest, d->busy);
+    if (chance->has_rest)
+        chance->rest = (struct interval){median_of(low, n), median_of(high, n)};
+}
+
+static void scopediff_find_chance(const struct scopediff *d)
+{
+    autofree bool *nested = mem_calloc(d->rows.n * d->rows.n + 1, sizeof *nested);
+    for (size_t run = 0; run < d->n_runs; run++)
+        mark_nested(d, &d->runs[run], nested);
+    for (size_t i = 0; i < d->rows.n; i++)
+        for (int k = 0; k < SCOPEDIFF_QUANTILES; k++) {
+            struct scope_change *c = &d->rows.at[i].at[k];
+            find_rest(d, nested, i, k);
+            if (!isnan(c->p))
+                c->p = pair_p(c);
+        }
+}
+
 /* --- verdicts --- */
 
 static int compare_p(const void *a, const void *b)
@@ -184,18 +270,23 @@ static void adjust_all(struct scopediff *d)
     vec_done(&tested);
 }
 
-static enum scope_verdict verdict_of(const struct scope_change *c, double band)
+static enum scope_verdict verdict_of(const struct scopediff *d, const struct scope_change *c)
 {
-    struct interval beyond = {-band / (1 + band), band}; /* the same factor either way */
+    struct interval within = {-d->band / (1 + d->band), d->band}; /* the same factor either way */
+    struct interval is = c->interval, beyond = within;
     if (isnan(c->p))
         return SCOPE_UNPROVEN;
-    if (c->interval.low >= beyond.low && c->interval.high <= beyond.high)
+    if (is.low >= within.low && is.high <= within.high)
         return SCOPE_SAME;
     if (c->p > PROVEN_P)
         return SCOPE_UNPROVEN;
-    return c->interval.low > beyond.high   ? SCOPE_SLOWER
-           : c->interval.high < beyond.low ? SCOPE_FASTER
-                                           : SCOPE_UNPROVEN;
+    if (scopediff_is_pair(d)) {
+        is = pairchance_take_off(&c->chance, (struct interval){1 + is.low, 1 + is.high});
+        beyond = (struct interval){1, 1};
+    }
+    return is.low > beyond.high   ? SCOPE_SLOWER
+           : is.high < beyond.low ? SCOPE_FASTER
+                                  : SCOPE_UNPROVEN;
 }
 
 static void scopediff_judge(struct scopediff *d)
@@ -203,10 +294,12 @@ static void scopediff_judge(struct scopediff *d)
     for (size_t i = 0; i < d->rows.n; i++)
         for (int k = 0; k < SCOPEDIFF_QUANTILES; k++)
             compare_quantile(d, d->rows.at[i].name, scopediff_quantiles[k], &d->rows.at[i].at[k]);
+    if (scopediff_is_pair(d))
+        scopediff_find_chance(d);
     adjust_all(d);
     for (size_t i = 0; i < d->rows.n; i++)
         for (int k = 0; k < SCOPEDIFF_QUANTILES; k++)
-            d->rows.at[i].at[k].verdict = verdict_of(&d->rows.at[i].at[k], d->band);
+            d->rows.at[i].at[k].verdict = verdict_of(d, &d->rows.at[i].at[k]);
 }
 
 /* --- all of it --- */
@@ -227,6 +320,12 @@ int scopediff_build(struct scopediff *d, const struct scopediff_opts *opts, stru
 {
     *d = (struct scopediff){.n_before = opts->n_before, .n_runs = opts->n_runs};
     d->band = opts->band > 0 ? opts->band : scopediff_is_pair(d) ? 0.2 : 0.05;
+    d->busy = pairchance_was_busy(opts->runs, d->n_runs);
+    d->same = scopediff_is_pair(d) &&
+              diff_is_same_program(&(struct diff_opts){.runs = opts->runs,
+                                                       .n_before = 1,
+                                                       .n_runs = 2,
+                                                       .same_arguments = opts->same_arguments});
     d->runs = mem_calloc(d->n_runs, sizeof *d->runs);
     for (size_t i = 0; i < d->n_runs; i++) {
         if (scopetree_build(&d->runs[i], opts->runs[i], NULL, err) != 0)

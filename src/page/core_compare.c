@@ -71,7 +71,11 @@ static int core_compare_scopes(const struct sides *s, struct json *j, struct err
 {
     struct printed out;
     struct scopediff d;
-    struct scopediff_opts opts = {.runs = s->runs, .n_before = 1, .n_runs = 2, .top = STORY_TOP};
+    struct scopediff_opts opts = {.runs = s->runs,
+                                  .n_before = 1,
+                                  .n_runs = 2,
+                                  .top = STORY_TOP,
+                                  .same_arguments = s->opts.same_arguments};
     int rc = scopediff_build(&d, &opts, err);
     if (rc == 0) {
         struct scopediff_view view = {.diff = &d,

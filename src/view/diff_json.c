@@ -131,7 +131,7 @@ void diff_print_json(FILE *out, const struct diff *d, const struct diff_view *v)
     json_put_number(&j, "min_share", d->min_share);
     json_put_number(&j, "band", d->band);
     json_put_number(&j, "pair_factor", d->by_runs ? NAN : diff_pair_factor(d));
-    json_put_number(&j, "pair_factor_all", d->by_runs ? NAN : DIFF_PAIR_ALL);
+    json_put_number(&j, "pair_factor_all", d->by_runs ? NAN : PAIR_ALL);
     json_put_number(&j, "pair_part", d->by_runs ? NAN : diff_pair_part(d));
     json_put_number(&j, "rest_low", d->by_runs ? NAN : d->rest.low);
     json_put_number(&j, "rest_high", d->by_runs ? NAN : d->rest.high);

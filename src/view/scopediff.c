@@ -129,12 +129,19 @@ static void scopediff_add_calls(struct document *d, const struct scopediff *s)
 
 static void add_method(struct document *d, const struct scopediff *s)
 {
-    if (scopediff_is_pair(s))
+    if (scopediff_is_pair(s) && s->same)
         document_text(d,
                       "One run per side: intervals cover chance within a run, not run-to-run "
-                      "variation. A change counts as proven beyond a factor of %.2f, with p at "
-                      "most 0.01.",
-                      1 + s->band);
+                      "variation. Both runs are of the same program with the same arguments, so "
+                      "no change counts as proven. Record at least %d per side.",
+                      SCOPEDIFF_MIN_RUNS);
+    else if (scopediff_is_pair(s))
+        document_text(d,
+                      "One run per side: intervals cover chance within a run, not run-to-run "
+                      "variation. A change counts as proven beyond a factor of %g, by itself and "
+                      "next to the other scopes (%d at least, none around it or inside), or beyond "
+                      "%g by itself, with p at most 0.01.",
+                      pairchance_factor(true, s->busy), SCOPEDIFF_MIN_REST, PAIR_ALL);
     else if (!scopediff_has_runs(s))
         document_text(d,
                       "%zu runs before, %zu after: at least %d per side are needed to prove "
@@ -215,6 +222,10 @@ void scopediff_print_json(FILE *out, const struct scopediff_view *v)
     json_put_uint(&j, "runs_before", d->n_before);
     json_put_uint(&j, "runs_after", d->n_runs - d->n_before);
     json_put_number(&j, "band", d->band);
+    bool pair = scopediff_is_pair(d);
+    json_put_number(&j, "pair_factor", pair ? pairchance_factor(true, d->busy) : NAN);
+    json_put_number(&j, "pair_factor_all", pair ? PAIR_ALL : NAN);
+    json_put_bool(&j, "same_program", d->same);
     json_put_uint(&j, "lost", d->lost);
     json_put_uint(&j, "comparisons", d->n_tested);
     json_key(&j, "scopes");

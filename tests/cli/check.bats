@@ -109,12 +109,12 @@ setup() {
 
 @test "changes against another profile" {
     profile 4000 hot 6 warm 3 cold 1 >before.txt
-    profile 4000 hot 5 warm 3 cold 2 >after.txt
-    printf 'diff self cold <= +50%%\ndiff self cold <= +20 points\ndiff total main -1..+1%%\n' >diff.rules
+    profile 4000 hot 1 warm 3 cold 6 >after.txt
+    printf 'diff self cold <= +50%%\ndiff self cold <= +60 points\ndiff total main -1..+1%%\n' >diff.rules
     kelvin check after.txt diff.rules --against before.txt
     exits 3
     has "line 1 failed"
-    has "400 ms (10.0%) before, 800 ms (20.0%) now"
+    has "400 ms (10.0%) before, 2.4 s (60.0%) now"
     has "2 passed, 1 failed"
     has "one run per side"
     kelvin check after.txt diff.rules
@@ -122,17 +122,24 @@ setup() {
     [ "$(grep -c 'compares with another profile' <<<"$stderr")" -eq 3 ] && [[ $stderr == *--against* ]] || fail "$stderr"
 }
 
-@test "the same share of a run that takes twice as long is twice the cost, and fails" {
+@test "the same share of a run that takes four times as long is four times the cost, and fails" {
     profile 4000 hot 6 warm 3 cold 1 >before.txt
-    profile 8000 hot 6 warm 3 cold 1 >after.txt
+    profile 16000 hot 6 warm 3 cold 1 >after.txt
     echo 'diff self hot <= +10%' >diff.rules
     kelvin check after.txt diff.rules --against before.txt
     exits 3
-    has "2.4 s (60.0%) before, 4.8 s (60.0%) now"
-    # What two runs of one program may differ by decides nothing.
-    profile 4600 hot 6 warm 3 cold 1 >after.txt
+    has "2.4 s (60.0%) before, 9.6 s (60.0%) now"
+    # What two runs of one program may differ by decides nothing: all of it twice as slow.
+    profile 8000 hot 6 warm 3 cold 1 >after.txt
     kelvin check after.txt diff.rules --against before.txt
     exits 4
+    has "widened to"
+    # Nor may a machine twice as fast hide what grew by half next to the rest.
+    profile 2000 hot 9 warm 1 cold 1 >after.txt
+    echo 'diff self hot <= +5%' >hidden.rules
+    kelvin check after.txt hidden.rules --against before.txt
+    exits 4
+    profile 4600 hot 6 warm 3 cold 1 >after.txt
     echo 'diff self hot <= +30%' >diff.rules
     kelvin check after.txt diff.rules --against before.txt
     exits 0

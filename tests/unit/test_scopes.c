@@ -336,8 +336,8 @@ static void a_change_is_found_in_the_scope_that_has_it(void **state)
         size_t runs;
         double factor;
         enum scope_verdict verdict;
-    } cases[] = {{1, 1.5, SCOPE_SLOWER},
-                 {1, 0.6, SCOPE_FASTER},
+    } cases[] = {{1, 4, SCOPE_SLOWER},
+                 {1, 0.25, SCOPE_FASTER},
                  {5, 1.3, SCOPE_SLOWER},
                  {5, 0.75, SCOPE_FASTER}};
     uint64_t seed = 7;
@@ -356,6 +356,93 @@ static void a_change_is_found_in_the_scope_that_has_it(void **state)
         assert_int_equal(c.diff.n_tested, 6);
         compared_done(&c);
     }
+}
+
+/* Five scopes, "decode" takes FACTOR times as long after, all others REST times. */
+static enum scope_verdict verdict_of_five(double factor, double rest, const char *command)
+{
+    static const char *const others[] = {"read", "parse", "send", "log"};
+    uint64_t seed = 5;
+    struct compared c = {.n = 2};
+    struct err err;
+    for (size_t i = 0; i < 2; i++) {
+        c.p[i] = times_of(&seed, 0, 1);
+        for (size_t k = 0; k < 4000; k++) {
+            add_span(c.p[i], "decode", (uint64_t)(-1e6 * (i ? factor : 1) * log(uniform(&seed))));
+            for (size_t n = 0; n < 4; n++)
+                add_span(c.p[i], others[n],
+                         (uint64_t)(-1e6 * (i ? rest : 1) * log(uniform(&seed))));
+        }
+        struct mapping app = {.path = profile_add_str(c.p[i], text_of("/bin/app")),
+                              .build_id = profile_add_str(c.p[i], text_of("abcd1234"))};
+        profile_add_mapping(c.p[i], &app);
+        meta_set(&c.p[i]->meta, META_COMMAND, text_of(i ? command : "/bin/app 3"));
+        meta_set(&c.p[i]->meta, META_KERNEL, text_of("6.1"));
+        c.all[i] = selection_all(c.p[i], (struct value_ref){SCOPES, 1});
+        c.runs[i] = &c.all[i];
+    }
+    struct scopediff_opts o = {.runs = c.runs, .n_before = 1, .n_runs = 2, .top = 10};
+    assert_int_equal(scopediff_build(&c.diff, &o, &err), 0);
+    enum scope_verdict v = row_of(&c, "decode")->at[0].verdict;
+    compared_done(&c);
+    return v;
+}
+
+/* As in `kelvin diff`: 1.5 by itself and next to the rest, or 3 by itself. */
+static void a_run_per_side_proves_what_it_proves_of_functions(void **state)
+{
+    (void)state;
+    assert_int_equal(verdict_of_five(1.4, 1, "/bin/app 4"), SCOPE_UNPROVEN);
+    assert_int_equal(verdict_of_five(2, 1, "/bin/app 4"), SCOPE_SLOWER);
+    assert_int_equal(verdict_of_five(0.5, 1, "/bin/app 4"), SCOPE_FASTER);
+    assert_int_equal(verdict_of_five(2, 2, "/bin/app 4"), SCOPE_UNPROVEN); /* all of it */
+    assert_int_equal(verdict_of_five(4, 4, "/bin/app 4"), SCOPE_SLOWER);
+    assert_int_equal(verdict_of_five(4, 1, "/bin/app 3"), SCOPE_UNPROVEN); /* the same program */
+}
+
+/* A scope inside another, named "outer", one run per side; three others stay as they were. */
+static struct compared nested_pair(double factor)
+{
+    uint64_t seed = 5;
+    struct compared c = {.n = 2};
+    struct err err;
+    for (size_t i = 0; i < 2; i++) {
+        c.p[i] = times_of(&seed, 0, 1);
+        struct frame_id frames[] = {profile_add_named_frame(c.p[i], text_of("outer"), FRAME_USER),
+                                    profile_add_named_frame(c.p[i], text_of("inner"), FRAME_USER)};
+        struct stack_id stack = stacks_intern(&c.p[i]->stacks, frames, 2);
+        for (size_t k = 0; k < 4000; k++) {
+            uint64_t ns = (uint64_t)(-1e6 * (i ? factor : 1) * log(uniform(&seed)));
+            int64_t values[] = {1, (int64_t)ns};
+            struct row row = {.stack = stack,
+                              .has_time = true,
+                              .time_ns = 1000000000ull * c.p[i]->streams.at[SCOPES]->rows.n,
+                              .duration_ns = ns,
+                              .values = values};
+            assert_int_equal(profile_add_row(c.p[i], SCOPES, &row, &err), 0);
+            add_span(c.p[i], "outer", ns + 1000);
+            add_span(c.p[i], "read", (uint64_t)(-1e6 * log(uniform(&seed))));
+            add_span(c.p[i], "send", (uint64_t)(-1e6 * log(uniform(&seed))));
+        }
+        c.all[i] = selection_all(c.p[i], (struct value_ref){SCOPES, 1});
+        c.runs[i] = &c.all[i];
+    }
+    struct scopediff_opts o = {.runs = c.runs, .n_before = 1, .n_runs = 2, .top = 10};
+    assert_int_equal(scopediff_build(&c.diff, &o, &err), 0);
+    return c;
+}
+
+/* What is around a scope grows with it and is no rest to compare with. */
+static void scopes_around_another_are_no_rest(void **state)
+{
+    (void)state;
+    struct compared twice = nested_pair(2), more = nested_pair(4);
+    assert_false(row_of(&twice, "inner")->at[0].chance.has_rest);
+    assert_true(row_of(&twice, "read")->at[0].chance.has_rest);
+    assert_int_equal(row_of(&twice, "inner")->at[0].verdict, SCOPE_UNPROVEN);
+    assert_int_equal(row_of(&more, "inner")->at[0].verdict, SCOPE_SLOWER);
+    compared_done(&twice);
+    compared_done(&more);
 }
 
 static void a_run_per_side_proves_nothing_within_a_fifth(void **state)
@@ -444,7 +531,7 @@ static void the_verdict_says_what_is_slower_and_what_is_faster(void **state)
     (void)state;
     uint64_t seed = 7;
     struct compared c;
-    compare(&c, &seed, 1, 4000, 3);
+    compare(&c, &seed, 1, 4000, 4);
     prints_in_diff(&c, "Slower: of 6 percentiles 3 slower, 0 faster, ");
     const struct scope_change *median = &row_of(&c, "decode")->at[0];
     autofree char *times = mem_printf(" x%.2f ", median->after_ns / median->before_ns);
@@ -519,6 +606,8 @@ int main(void)
         cmocka_unit_test(a_mean_of_one_span_or_of_equal_ones),
         cmocka_unit_test(quantiles_of_all_scopes_are_those_of_each),
         cmocka_unit_test(a_change_is_found_in_the_scope_that_has_it),
+        cmocka_unit_test(a_run_per_side_proves_what_it_proves_of_functions),
+        cmocka_unit_test(scopes_around_another_are_no_rest),
         cmocka_unit_test(a_run_per_side_proves_nothing_within_a_fifth),
         cmocka_unit_test(the_band_is_the_same_factor_either_way),
         cmocka_unit_test(p_is_adjusted_for_all_comparisons),
