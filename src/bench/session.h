@@ -87,8 +87,9 @@ struct session {
     size_t looks;                       /* the most at any comparison */
     int look;                           /* the last of them, as in verdict.h */
     double seconds;                     /* that all of it took */
-    size_t failed_runs;                 /* that were ignored */
-    bool stopped;                       /* by the user: what is there was measured before that */
+    double programs_s;  /* of the wall time, until programs ended: with warm-up, setup, cleanup */
+    size_t failed_runs; /* that were ignored */
+    bool stopped;       /* by the user: what is there was measured before that */
     size_t aa_tries, aa_alarms; /* of comparisons of equal things, AA_BLOCKS blocks and 5 % each */
 
     struct starter *starter;

@@ -1,4 +1,5 @@
 /* session_run.c - one run: its values, or what is wrong with it. */
+#include "base/clock.h"
 #include "bench/count.h"
 #include "bench/foreign.h"
 #include "bench/program.h"
@@ -172,6 +173,14 @@ static int session_keep_run(struct session *s, size_t item, long block,
     return 0;
 }
 
+static int run_timed(struct session *s, size_t command, size_t pad_bytes, struct err *err)
+{
+    double began_s = clock_monotonic_s();
+    int rc = starter_run(s->starter, command, pad_bytes, &s->run, err);
+    s->programs_s += clock_monotonic_s() - began_s;
+    return rc;
+}
+
 int session_measure(struct session *s, size_t item, size_t pad_bytes, long block, struct err *err)
 {
     const struct plan_item *p = &s->plan->items.at[item];
@@ -183,7 +192,7 @@ int session_measure(struct session *s, size_t item, size_t pad_bytes, long block
         s->opts.allocations(s->opts.allocations_to, true);
     struct timespec since;
     clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of files */
-    if (starter_run(s->starter, p->command, pad_bytes, &s->run, err) != 0)
+    if (run_timed(s, p->command, pad_bytes, err) != 0)
         return -1;
     struct program_answer a = {0};
     if (!s->opts.count_valgrind && !s->opts.results)
@@ -201,7 +210,7 @@ int session_measure(struct session *s, size_t item, size_t pad_bytes, long block
 
 int session_do(struct session *s, size_t command, const char *what, struct err *err)
 {
-    if (starter_run(s->starter, command, 0, &s->run, err) != 0)
+    if (run_timed(s, command, 0, err) != 0)
         return -1;
     if (s->run.end == STARTER_STOPPED)
         s->stopped = true;

@@ -133,11 +133,23 @@ static double items_of_run(const struct suite_result *w, const struct suite_resu
     return m && as && strcmp(m->unit, as->unit) == 0 ? m->items : 0;
 }
 
+/* The spans of W's recording, in TO; NULL where it has none, or they are not asked for. */
+static const struct selection *spans_of(const struct suite_result *w, struct selection *to)
+{
+    const struct profile *p = w->recordings.at[0].profile;
+    struct value_ref ref;
+    if (!w->workload.collect[COLLECT_SCOPES] || !scopetree_find(p, &ref))
+        return NULL;
+    *to = selection_all(p, ref);
+    return to;
+}
+
 static void build_scaling(struct suite *s)
 {
     const struct suite_result *first = NULL;
     VEC(struct scaling_run) runs = {0};
     bool differ = false;
+    s->spans = mem_calloc(s->results.n + 1, sizeof *s->spans);
     for (size_t i = 0; i < s->results.n; i++) {
         struct suite_result *w = &s->results.at[i];
         if (!(w->workload.size > 0) || !w->recordings.n)
@@ -145,6 +157,7 @@ static void build_scaling(struct suite *s)
         differ |= runs.n && runs.at[0].size != w->workload.size;
         first = first ? first : w;
         *vec_push(&runs) = (struct scaling_run){&w->recordings.at[0].selection, w->workload.size,
+                                                .scopes = spans_of(w, &s->spans[i]),
                                                 .items = items_of_run(w, first)};
     }
     autobuf struct buf unlike = {0};

@@ -124,7 +124,7 @@ static int bench_lines(struct run *r, struct suite_result *w, struct bench_job *
     int rc = plan_build(&plan, &j->plan, err);
     if (rc == 0)
         rc = session_run(&session, &plan, &j->with, &j->start, err);
-    r->away_s += session.seconds;
+    r->away_s += session.programs_s;
     if (rc == 0 && j->plan.n_lines > 1) {
         take_series(&r->suite.beside, &session, 0, name);
         w->looks = j->with.gate_decides ? session.looks : 0;

@@ -125,7 +125,7 @@ static int run_lines(struct run *r, struct suite_result *w, char *before, struct
     int rc = plan_build(&b->plan, &plan, err);
     if (rc == 0)
         rc = session_run(&b->outcome.session, &b->plan, &with, &start, err);
-    r->away_s += b->outcome.session.seconds;
+    r->away_s += b->outcome.session.programs_s;
     b->outcome.is_beside = rc == 0 && before;
     return rc;
 }

@@ -227,7 +227,7 @@ static int run_lines(struct run *r, struct suite_result *w, struct suite_variant
     int rc = plan_build(&v->plan, &plan, err);
     if (rc == 0)
         rc = session_run(&v->outcome.session, &v->plan, &with, &start, err);
-    r->away_s += v->outcome.session.seconds;
+    r->away_s += v->outcome.session.programs_s;
     return rc;
 }
 

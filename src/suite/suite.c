@@ -126,6 +126,9 @@ void suite_done(struct suite *s)
 {
     if (s->has_scaling)
         scaling_done(&s->scaling);
+    for (size_t i = 0; s->spans && i < s->results.n; i++)
+        selection_done(&s->spans[i]);
+    free(s->spans);
     for (size_t i = 0; i < s->results.n; i++)
         result_done(&s->results.at[i]);
     for (size_t i = 0; s->dirty_files && s->dirty_files[i]; i++)

@@ -212,6 +212,7 @@ struct suite {
     struct carried_list carried; /* workloads that did not run, with the pages of an earlier run */
     struct scaling scaling;      /* over workloads with a size */
     bool has_scaling;
+    struct selection *spans;  /* of each workload, for that; no profile = none */
     struct series_set before; /* the baseline's */
     struct series_set beside; /* of the baseline's program, run in turns with today's */
     const char *against;      /* its name; NULL = none */

@@ -167,6 +167,24 @@ CONF
     [[ $output == *"p99 of scope request"* ]] || fail "$output"
 }
 
+@test "over sizes a suite shows how scopes grow, per item where its workloads count items, and rules may ask for both" {
+    scopes_suite
+    sed -i 's/int main(void)/#include <stdlib.h>\nint main(int c, char **v)/; s/i < 500/i < 1600 \/ (unsigned)atoi(v[c - 1])/;
+        s/request(200000 + i % 7 \* 10000)/request(200000 * (unsigned)atoi(v[c - 1]))/' serve.c
+    sed -i '/^.workload/,$d' kelvin.conf
+    for n in 1 2 4; do
+        printf '[workload w%s]\ncommand = ./serve %s\ncollect = cpu scopes bench\nruns = 2\nmin-samples = 1\nsize = %s\nitems = %s requests\n' \
+            "$n" "$n" "$n" $((1600 / n)) >>kelvin.conf
+    done
+    printf 'rules = scopes.rules\n' >>kelvin.conf
+    printf 'growth total 0.2..5\ngrowth request >= 0.2\n' >scopes.rules
+    kelvin run
+    # Each takes twice as long per item as the one before, and all take the same: without items the total would not grow.
+    [[ $stderr == *"w4: rules: "*", 0 failed"* ]] || fail "$stderr"
+    has perf*/README.md 'Costs are per item: the runs did 1600, 800 and 400 of them'
+    has perf*/README.md 'Scopes by the time'
+}
+
 @test "scopes of a program that has none are absent with the reason" {
     scopes_suite
     sed -i '/^rules/d' kelvin.conf

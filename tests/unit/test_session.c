@@ -60,6 +60,22 @@ static void both_done(struct session *s, struct plan *plan)
     plan_done(plan);
 }
 
+/* A suite counts as its own time what is left of the whole. */
+static void runs_that_do_not_count_are_time_of_programs_too(void **state)
+{
+    struct session s;
+    struct plan plan;
+    struct session_opts with = until_decided();
+    const char *line = "sleep 0.1";
+    (void)state;
+    with.warmup = 2;
+    with.runs = 1;
+    run_lines(&s, &plan, &line, 1, &with);
+    assert_int_equal(s.blocks, 1);
+    assert_true(s.programs_s >= 0.3);
+    both_done(&s, &plan);
+}
+
 /* --- when it stops --- */
 
 static void what_is_clear_ends_at_the_first_look(void **state)
@@ -353,6 +369,7 @@ static void a_note_is_kept_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_that_do_not_count_are_time_of_programs_too),
         cmocka_unit_test(what_is_clear_ends_at_the_first_look),
         cmocka_unit_test(one_clear_comparison_does_not_end_another),
         cmocka_unit_test(the_last_look_sees_all_blocks),
