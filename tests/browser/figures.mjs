@@ -39,7 +39,7 @@ async function withView(hash, test) {
             window.drawn = {rects: [], dashes: 0, areas: []};
             let path = [];
             Object.defineProperty(navigator, 'clipboard', {value: {writeText: async text => { window.copied = text; }}});
-            p.fillRect = function (...at) { window.drawn.rects.push([String(this.fillStyle), ...at]); return fillRect.apply(this, at); };
+            p.fillRect = function (...at) { window.drawn.rects.push([String(this.fillStyle), ...at, this.globalAlpha]); return fillRect.apply(this, at); };
             p.setLineDash = function (list) { if (list.length) window.drawn.dashes++; return dash.call(this, list); };
             p.beginPath = function () { path = []; return begin.call(this); };
             p.lineTo = function (x, y) { path.push([x, y]); return line.call(this, x, y); };
@@ -172,7 +172,8 @@ const cases = {
             const width = await page.locator('main canvas').evaluate(c => c.clientWidth);
             const children = i => [...t.parent.keys()].filter(k => k && t.parent[k] === i).sort((a, b) => t.total[b] - t.total[a] || a - b);
             const places = [[0, 0, width, 0]];
-            let unsure = 0;
+            const faint = i => i && t.total_samples[i] < 10 && !t.groups.includes(i);
+            let unsure = 0, pale = 0;
             for (const [i, left, , depth] of places) {
                 let x = left;
                 const list = children(i);
@@ -192,7 +193,8 @@ const cases = {
             assert.equal(dashes, unsure * draws, 'edges whose order is not certain');
             for (const [i, x, w, depth] of places) {
                 if (w < 1.5) continue;
-                assert.ok(rects.some(r => Math.abs(r[1] - x) < 0.1 && r[2] === 20 * depth && Math.abs(r[3] - (w - (w > 2 ? 0.7 : 0))) < 0.1 && r[4] === 19), `${name(i)} at ${x}, ${w} wide`);
+                assert.ok(rects.some(r => Math.abs(r[1] - x) < 0.1 && r[2] === 20 * depth && Math.abs(r[3] - (w - (w > 2 ? 0.7 : 0))) < 0.1 && r[4] === 19 && Math.abs(r[5] - (faint(i) ? 0.55 : 1)) < 0.01), `${name(i)} at ${x}, ${w} wide${faint(i) ? ', pale' : ''}`);
+                pale += faint(i);
                 if (w < 8) continue;
                 const box = await page.locator('main canvas').boundingBox();
                 await page.mouse.move(box.x + x + w / 2, box.y + 20 * depth + 10);
@@ -203,6 +205,7 @@ const cases = {
                 assert.equal(said.samples, count(t.total_samples[i]) + (t.total_samples[i] < 10 ? ' (too few to rely on)' : ''));
                 if (i) assert.equal(said['of its caller'], `${share(t.total[i] / t.total[t.parent[i]])} of ${name(t.parent[i])}`);
             }
+            assert.ok(pale > 0, 'some frames have few samples');
         });
         // By time: as long as they took, from when they began.
         const [chart] = ask({ask: 'tree', least: 0.0003, group: 'tid', chart: true});

@@ -418,6 +418,74 @@ static void a_list_by_self_ends_with_those_that_only_call(void **state)
     core_free(c);
 }
 
+/* None is left out, and none stands for another. */
+static void a_list_by_self_has_each_function_once(void **state)
+{
+    struct profile *p = answers_profile();
+    (void)state;
+    answers_add(p, &(struct answers_sample){"main;outer;middle;leaf", "reader", 7, 70}, 2000, 5);
+    struct core *c = answers_core(p);
+    json_t *answer = ask(c, "{\"ask\":\"list\",\"sort\":\"self\",\"top\":60}"), *row;
+    const char *const names[] = {"main",  "parse", "read",   "help",
+                                 "write", "outer", "middle", "leaf"};
+    size_t i, seen[8] = {0};
+    json_array_foreach(json_object_get(answer, "rows"), i, row)
+    {
+        for (size_t k = 0; k < 8; k++)
+            seen[k] += strcmp(text_in(row, "name"), names[k]) == 0;
+    }
+    for (size_t k = 0; k < 8; k++)
+        assert_int_equal(seen[k], 1);
+    json_decref(answer);
+    core_free(c);
+}
+
+/* Tenths of a unit, without a column that counts samples. */
+static void values_with_decimals_keep_them(void **state)
+{
+    struct profile *p = profile_new();
+    struct err err;
+    (void)state;
+    support_value(p, "charge", "charge", "coins");
+    p->streams.at[0]->types[0].decimals = 1;
+    for (int i = 0; i < 3; i++) {
+        int64_t value = i ? 25 : 10;
+        struct thread_key key = {profile_add_str(p, text_of("payer")), 7, 70};
+        struct row r = {.stack = support_path(p, i ? "main;pay" : "main"),
+                        .thread = profile_add_thread(p, &key),
+                        .values = &value};
+        assert_int_equal(profile_add_row(p, 0, &r, &err), 0);
+    }
+    struct core *c = answers_core(p);
+    json_t *answer = ask(c, "{\"ask\":\"lanes\",\"bins\":10}");
+    assert_true(number_in(element(answer, "lanes", 0), "total") == 6);
+    json_decref(answer);
+    answer = ask(c, "{\"ask\":\"list\",\"sort\":\"name\",\"top\":5}");
+    assert_true(json_is_false(json_object_get(answer, "counted")));
+    assert_string_equal(text_in(element(answer, "rows", 0), "name"), "main");
+    assert_int_equal(strncmp(text_in(element(answer, "words", 0), "self_time"), "1", 1), 0);
+    assert_int_equal(strncmp(text_in(element(answer, "words", 0), "total_time"), "6", 1), 0);
+    json_decref(answer);
+    answer = ask(c, "{\"ask\":\"about\"}");
+    assert_int_equal((int)number_in(answer, "decimals"), 1);
+    assert_true(json_is_null(json_object_get(answer, "samples")));
+    json_decref(answer);
+    core_free(c);
+}
+
+static void a_search_marks_what_it_finds(void **state)
+{
+    struct core *c = answers_core(answers_profile());
+    json_t *answer =
+        ask(c, "{\"ask\":\"match\",\"pattern\":\"^r\",\"names\":[\"read\",\"write\",\"r\"]}");
+    char *hits = json_dumps(json_object_get(answer, "hits"), JSON_COMPACT);
+    (void)state;
+    assert_string_equal(hits, "[1,0,1]");
+    free(hits);
+    json_decref(answer);
+    core_free(c);
+}
+
 static void words_belong_to_the_rows_of_their_page(void **state)
 {
     struct core *c = answers_core(answers_profile());
@@ -700,6 +768,9 @@ int main(void)
         cmocka_unit_test(of_two_files_the_second_is_the_one_after),
         cmocka_unit_test(unlike_files_are_compared_by_force_alone),
         cmocka_unit_test(a_list_by_self_ends_with_those_that_only_call),
+        cmocka_unit_test(a_list_by_self_has_each_function_once),
+        cmocka_unit_test(values_with_decimals_keep_them),
+        cmocka_unit_test(a_search_marks_what_it_finds),
         cmocka_unit_test(words_belong_to_the_rows_of_their_page),
         cmocka_unit_test(a_search_finds_callers_too),
         cmocka_unit_test(a_tree_is_turned_around_and_back),
