@@ -219,7 +219,9 @@ static bool starts_a_program(struct text name)
                                       "start_thread",
                                       "execute_native_thread_routine"};
     static const char *const begins[] = {"[libstdc++.so", "std::thread::_State_impl<",
-                                         "std::thread::_Invoker<", "std::__invoke"};
+                                         "std::thread::_Invoker<", "std::__invoke",
+                                         /* collapsed, or without names */
+                                         "[libc.so", "[libc-", "[libpthread", "[ld-musl"};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (text_is(name, all[i]))
             return true;

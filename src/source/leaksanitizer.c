@@ -153,7 +153,7 @@ static struct text without_arch(struct text path)
 }
 
 /* Without "+0xa0", where macOS says how far inside, and without "@@GLIBC_2.34". */
-static struct text bare_name(struct text t)
+static struct text leak_function_name(struct text t)
 {
     const char *plus = memmem(t.at, t.n, "+0x", 3);
     uint64_t offset;
@@ -224,7 +224,7 @@ static void parse_leak_frame(struct leaks *l, struct text t, uint64_t pc, struct
         return;
     t = text_trim((struct text){t.at + 3, t.n - 3});
     cut_source(&t, &file, &line->line);
-    t = bare_name(t);
+    t = leak_function_name(t);
     f.name = profile_add_str(p, t);
     f.file = profile_add_str(p, file);
     line->function = profile_add_function(p, &f);

@@ -199,3 +199,11 @@ EOF
         [[ $output != *"$id:"* ]] || fail "$id in: $output"
     done
 }
+
+@test "a subtree begins at main although the library that starts it is collapsed" {
+    printf 'app 7 1.000001: cycles: \n\t 10 %s\n\t 20 parse (/bin/app)\n\t 30 main (/bin/app)\n\t 40 __libc_start_main (/lib/libc.so.6)\n\t 50 _start (/bin/app)\n\n' \
+        'memcpy (/lib/libc.so.6)' 'scan (/bin/app)' >app.txt
+    kelvin fold app.txt --subtree 'main;parse' --collapse-module '^libc'
+    exits 0
+    prints $'app;parse;[libc.so.6] 1\napp;parse;scan 1'
+}
