@@ -506,12 +506,11 @@ INSIGHT_TEST(insight_test_busy)
                    "More threads cannot make it faster here.",
                    100 * (own < 1 ? own : 1));
     else if (several)
-        buf_printf(
-            &ret->advice,
-            "Other processes had the CPUs, or threads of its own: %s shows which. Wall times "
-            "are longer than they need be, and vary.",
-            waitstream_find(p, &(struct waitstream){0}) ? "the report on its waits"
-                                                        : "a recording of its waits");
+        buf_printf(&ret->advice,
+                   "Other processes, or its own threads, had the CPUs: %s shows which. Wall times "
+                   "are longer than they need be, and vary.",
+                   waitstream_find(p, &(struct waitstream){0}) ? "the report on its waits"
+                                                               : "a recording of its waits");
     return true;
 }
 

@@ -44,7 +44,7 @@ static const struct opt bench_table[] = {
     {0, "timeout", OPT_NUMBER, AT(timeout_s), "SECONDS",
      "end a run that takes longer, and fail (default: none)", .min = 0.001, .max = 1e6},
     {0, "measure", OPT_CHOICE, AT(measure), "WHAT",
-     "what is judged (default: time); on a busy machine cpu is steadier, but does not see waiting",
+     "what to judge by (default: time); on a busy machine cpu is steadier, but misses waiting",
      "time cpu user system peak_rss instructions allocations"},
     {0, "count", OPT_TEXT, AT(count), "WHAT,...",
      "count instructions, cycles, cache-misses or branch-misses (by the CPU; but for cycles else "

@@ -342,7 +342,7 @@ const struct command command_diff = {
         "seconds of CPU time before and after, the change with a 95% interval, and a p that is "
         "adjusted for the number of functions tested. Unproven changes are shown, but not marked. "
         "Names are compared without what compilers append (.cold, .isra.0, hashes, numbers of "
-        "lambdas). A function that went and one that came with the same callers, callees and cost "
+        "lambdas). A function that is gone and a new one with the same callers, callees and cost "
         "are listed as possibly renamed.\n"
         "\n"
         "A function's cost is its share times the CPU time of the run. Where the CPU time is not "

@@ -269,10 +269,10 @@ const struct command command_flame = {
              "search shows the same total as 'kelvin report'.\n\n"
              "With the default palette user code is warm, kernel code blue, code compiled at run "
              "time green. Names of inlined functions are in italics.",
-    .examples = "kelvin flame profile.folded -o out.svg          # any format, gz and zst too\n"
+    .examples = "kelvin flame profile.folded -o out.svg          # any format, packed or not\n"
                 "perf script | kelvin flame - -o out.svg         # from a pipe\n"
                 "kelvin flame heap.pb.gz --value inuse_space --colors mem -o heap.svg   # memory\n"
-                "kelvin flame cpu.json --reverse -o callers.svg   # who calls what ran\n"
+                "kelvin flame cpu.json --reverse -o callers.svg   # callers of what ran\n"
                 "kelvin flame app.kelvin --scopes -o app.svg     # below the program's own scopes",
     .opts = flame_table,
     .run = flame_run,

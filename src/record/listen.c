@@ -100,7 +100,7 @@ static int bind_to(struct listen *l, const struct addrinfo *a, struct err *err)
     if (!is_loopback(a->ai_addr) && !l->opts.token)
         return err_set(
             err, EXIT_ERROR,
-            "'%s' can be reached from other machines: that takes a token, see 'kelvin help record'",
+            "'%s' can be reached from other machines: that needs a token, see 'kelvin help record'",
             l->opts.address);
     l->fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (l->fd < 0)

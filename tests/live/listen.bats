@@ -191,7 +191,7 @@ time.sleep(600)' "$ADDRESS" 3>&- 7>&- &
     [[ $stderr == *"cannot listen on '$ADDRESS'"* ]]
     kelvin record --listen 0.0.0.0:0 -o x.kelvin -- touch ran
     exits 125
-    [[ $stderr == *"can be reached from other machines: that takes a token"* ]]
+    [[ $stderr == *"can be reached from other machines: that needs a token"* ]]
     KELVIN_LISTEN_TOKEN=short kelvin record --listen 0.0.0.0:0 -o x.kelvin -- touch ran
     exits 125
     [[ $stderr == *"fewer than 16 characters"* ]]
@@ -200,7 +200,7 @@ time.sleep(600)' "$ADDRESS" 3>&- 7>&- &
     end_of_recording
 }
 
-@test "with a token each request must bear it, and the command does not see it" {
+@test "with a token each request must send it, and the command does not see it" {
     export KELVIN_LISTEN_TOKEN=0123456789abcdef
     listen_to sh -c 'env >env.txt; cat'
     wait_until 30 test -s env.txt

@@ -230,8 +230,7 @@ static void waits_of_threads(void **state)
     autobuf struct buf ids = {0}, evidence = {0}, advice = {0};
     ask_both(profile_of_two_threads(2000000000, 1000000000), &ids, &evidence, &advice);
     assert_string_equal(buf_cstr(&ids), "waiting busy-host");
-    assert_non_null(
-        strstr(buf_cstr(&advice), "Other processes had the CPUs, or threads of its own"));
+    assert_non_null(strstr(buf_cstr(&advice), "Other processes, or its own threads, had the CPUs"));
     ids.n = 0;
     ask(profile_of_two_threads(2000000000, 100000000), &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "waiting");
