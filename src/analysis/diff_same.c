@@ -119,8 +119,10 @@ static bool is_in_all(const struct diff_opts *o, const struct profile *p, struct
     struct text path = path_of(p, f->mapping.i), build = build_of(p, f->mapping.i);
     for (size_t i = 0; i < o->n_runs; i++) {
         const struct profile *other = o->runs[i]->profile;
-        if (f->kind == FRAME_KERNEL ? !is_equal(p, other, META_KERNEL)
-                                    : !build.n || !text_is(find_build(other, path), build.at))
+        struct text theirs = find_build(other, path); /* NULL where the file is not there */
+        if (f->kind == FRAME_KERNEL
+                ? !is_equal(p, other, META_KERNEL)
+                : !build.n || theirs.n != build.n || memcmp(theirs.at, build.at, build.n) != 0)
             return false;
     }
     return true;
