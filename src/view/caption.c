@@ -180,6 +180,21 @@ static void warn_sampled(struct buf *b, const struct selection *s)
                    100 * share, quality_missed(s->profile));
 }
 
+/* Few guesses change no caller's share. */
+#define GUESSED_TOLD 0.05
+
+static void warn_guessed(struct buf *b, const struct selection *s)
+{
+    const struct value_type *samples = caption_samples(s);
+    double share =
+        samples && samples->total ? (double)s->stream->guessed / (double)samples->total : 0;
+    if (share >= GUESSED_TOLD)
+        buf_printf(b,
+                   "%.0f%% of the stacks were guessed over a step that no unwind rule confirms: "
+                   "their callers may be wrong, self time is not affected\n",
+                   100 * fmin(share, 1));
+}
+
 /* Shares are of the time in the program's own code alone, however much the kernel did for it. */
 static void warn_hidden_kernel(struct buf *b, const struct selection *s)
 {
@@ -205,6 +220,7 @@ void caption_warnings(struct buf *b, const struct selection *s)
     warn_few(b, s);
     warn_lost(b, s);
     warn_sampled(b, s);
+    warn_guessed(b, s);
     warn_hidden_kernel(b, s);
 }
 

@@ -592,6 +592,22 @@ static void add_classes(struct document *d, const char *title, const int64_t *cl
     }
 }
 
+/* A lifetime is known once it is over: the longest are missing from the table. */
+static void add_lifetimes(struct document *d, const struct heapstory *s)
+{
+    char n[UNITS_MAX];
+    int64_t left = s->sampled ? s->value[STORY_LEAKED_SAMPLES] : heapstory_left(s->value);
+    left += s->sampled ? 0 : s->known_blocks;
+    add_classes(d, s->sampled ? "Lifetimes of sampled blocks" : "Lifetimes", s->lifetime,
+                SCALED_NS);
+    if (heapstory_classes_sum(s->lifetime) && s->has[STORY_LEAKED] && left > 0)
+        document_text(
+            d,
+            "Lifetimes are those of blocks that were freed. Not in the table: %s %sblock%s "
+            "still held at the end.",
+            units_count(n, (uint64_t)left), s->sampled ? "sampled " : "", left == 1 ? "" : "s");
+}
+
 /* --- all of it --- */
 
 static void heapstory_build_document(struct document *d, const struct heapstory_view *v,
@@ -619,8 +635,7 @@ static void heapstory_build_document(struct document *d, const struct heapstory_
     if (s->has[STORY_ALLOCATED])
         add_places(d, v, &by_bytes);
     add_classes(d, s->sampled ? "Sizes of sampled blocks" : "Sizes", s->size, SCALED_BYTES);
-    add_classes(d, s->sampled ? "Lifetimes of sampled blocks" : "Lifetimes", s->lifetime,
-                SCALED_NS);
+    add_lifetimes(d, s);
 }
 
 static char *heapstory_title_of(const struct heapstory_view *v)

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -36,6 +37,28 @@ static void a_kernel_that_was_hidden_is_told_with_its_share(void **state)
     assert_warns("yes", 10000000000,
                  HIDDEN "about 50% of the CPU time is spent there and not shown\n");
     assert_warns("yes", 0, HIDDEN "what happens there is not shown\n");
+}
+
+static void guessed_stacks_are_told(void **state)
+{
+    (void)state;
+    struct profile *p = support_folded("main;a 5000\nmain;b 5000\n");
+    profile_stream(p, 0)->obtained = BY_SOFTWARE_CLOCK;
+    for (uint64_t guessed = 400; guessed < 10000; guessed += 2800) {
+        autobuf struct buf b = {0};
+        profile_stream(p, 0)->guessed = guessed;
+        struct selection all = selection_all(p, (struct value_ref){0, 0});
+        all.count_type = 0;
+        all.n_samples = 10000;
+        caption_warnings(&b, &all);
+        const char *wanted = guessed == 400    ? ""
+                             : guessed == 3200 ? "32% of the stacks were guessed"
+                             : guessed == 6000 ? "60% of the stacks were guessed"
+                                               : "88% of the stacks were guessed";
+        if (strncmp(buf_cstr(&b), wanted, *wanted ? strlen(wanted) : 1) != 0)
+            fail_msg("%s", buf_cstr(&b));
+    }
+    profile_free(p);
 }
 
 static void blocks_are_counted_without_the_kernel(void **state)
@@ -97,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_that_was_hidden_is_told_with_its_share),
+        cmocka_unit_test(guessed_stacks_are_told),
         cmocka_unit_test(blocks_are_counted_without_the_kernel),
         cmocka_unit_test(wall_time_does_not_say_that_samples_were_not_recorded),
         cmocka_unit_test(time_without_samples_has_no_cause_that_the_recording_excludes),
