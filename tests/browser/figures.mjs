@@ -319,15 +319,6 @@ const cases = {
             assert.deepEqual(rows.slice(0, 20).map(r => [r.cells[0], ...r.cells.slice(2, 6)]), places.slice(0, 20).map(p => [bytes(p.peak), bytes(p.leaked), bytes(p.allocated), count(p.allocations), seen(p.function)]));
             rows.slice(0, 20).forEach((r, i) => near(r.bars[0].part, 100 * places[i].peak_share, places[i].function));
         });
-        await withView('#tab=locks', async page => {
-            const {locks} = terminal('locks', recording), waited = locks.filter(k => k.waits);
-            for (const [title, list] of [['Locks that threads waited for', waited.filter(k => /^(mutex|rwlock)/.test(k.kind))], ['Conditions, semaphores, barriers', waited.filter(k => !/^(mutex|rwlock)/.test(k.kind))]])
-                assert.deepEqual((await table(page, `table[aria-label="${title}"] tbody tr`)).map(r => r.cells), list.map(k => [time(k.wait_ns), count(k.waits), time(k.wait_ns / k.waits), time(k.longest_ns), k.holds ? time(k.held_ns / k.holds) : '', count(k.threads.length), k.kind, seen(k.lock)]), title);
-            for (const k of waited)
-                assert.deepEqual((await page.locator('main table').evaluateAll((all, lock) => all.filter(t => t.getAttribute('aria-label') === lock).flatMap(t => [...t.tBodies[0].rows].map(r => [...r.cells].slice(0, 4).map(c => c.textContent))), seen(k.lock))),
-                    [...k.waiters.map(p => ['waited', p]), ...(k.holders || []).map(p => [/^(mutex|rwlock)/.test(k.kind) ? 'held' : 'woke', p])].map(([word, p]) => [word, time(p.wait_ns), count(p.waits), time(p.longest_ns)]), k.lock);
-            assert.ok(waited.length > 0);
-        });
         await withView('#tab=scopes', async page => {
             const s = terminal('scopes', recording), q = v => v ? time(v.ns) : '';
             const rows = await table(page, 'table[aria-label="Scopes by name"] tbody tr');
@@ -344,6 +335,18 @@ const cases = {
             const bars = await page.locator('table[aria-label="By thread"] .bar').evaluateAll(all => all.map(b => [...b.querySelectorAll('b')].map(p => [parseFloat(p.style.left), parseFloat(p.style.width)])));
             w.threads.slice(0, 10).forEach((t, i) => { let at = 0; [t.running_ns, t.runnable_ns, t.blocked_ns].forEach((ns, k) => { near(bars[i][k][0], at, 'begin'); near(bars[i][k][1], 100 * ns / t.wall_ns, 'width'); at += 100 * ns / t.wall_ns; }); });
             assert.deepEqual((await table(page, 'table[aria-label="Where"] tbody tr')).slice(0, 10).map(r => r.cells), w.stacks.slice(0, 10).map(s => [count(s.waits), time(s.ns), time(s.max_ns), s.reason, seen(own(s.stack).slice(0, 5).map(f => f.function).join(' ← '))]));
+        });
+    },
+    async locks() {
+        const [, recording] = args;
+        await withView('#tab=locks', async page => {
+            const {locks} = terminal('locks', recording), waited = locks.filter(k => k.waits);
+            for (const [title, list] of [['Locks that threads waited for', waited.filter(k => /^(mutex|rwlock)/.test(k.kind))], ['Conditions, semaphores, barriers', waited.filter(k => !/^(mutex|rwlock)/.test(k.kind))]])
+                assert.deepEqual((await table(page, `table[aria-label="${title}"] tbody tr`)).map(r => r.cells), list.map(k => [time(k.wait_ns), count(k.waits), time(k.wait_ns / k.waits), time(k.longest_ns), k.holds ? time(k.held_ns / k.holds) : '', count(k.threads.length), k.kind, seen(k.lock)]), title);
+            for (const k of waited)
+                assert.deepEqual((await page.locator('main table').evaluateAll((all, lock) => all.filter(t => t.getAttribute('aria-label') === lock).flatMap(t => [...t.tBodies[0].rows].map(r => [...r.cells].slice(0, 4).map(c => c.textContent))), seen(k.lock))),
+                    [...k.waiters.map(p => ['waited', p]), ...(k.holders || []).map(p => [/^(mutex|rwlock)/.test(k.kind) ? 'held' : 'woke', p])].map(([word, p]) => [word, time(p.wait_ns), count(p.waits), time(p.longest_ns)]), k.lock);
+            assert.ok(waited.length > 0);
         });
     },
     // What is selected by function: waits have stacks, scopes have none; a pane says what does not apply.

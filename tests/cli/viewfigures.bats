@@ -132,8 +132,13 @@ END
     busy_program
     kelvin view busy.kelvin -o page.html
     figures stories page.html busy.kelvin
+    figures locks page.html busy.kelvin
     figures stacks page.html busy.kelvin
     figures about page.html busy.kelvin
+    # Locks of each kind: who keeps others out, and who is only waited for.
+    cp "$ROOT/tests/golden/views/input/kinds.kelvin" .
+    kelvin view kinds.kelvin -o page.html
+    figures locks page.html kinds.kelvin
 }
 
 @test "view in a browser: lanes are as high as threads were busy, bands and cards show what they did" {
