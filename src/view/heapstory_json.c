@@ -34,7 +34,7 @@ static void heapstory_put_values(struct json *j, const struct heapstory *s, cons
     }
 }
 
-/* {"up_to": 63, "blocks": 12, "share": 0.5} for each power of two that has any. */
+/* {"below": 64, "blocks": 12, "share": 0.5} for each power of two that has any. */
 static void put_classes(struct json *j, const char *key, const int64_t *classes)
 {
     int64_t all = heapstory_classes_sum(classes);
@@ -44,7 +44,7 @@ static void put_classes(struct json *j, const char *key, const int64_t *classes)
         if (!classes[k])
             continue;
         json_open(j, '{');
-        json_put_uint(j, "up_to", k ? (UINT64_MAX >> (64 - k)) : 0);
+        json_put_uint(j, "below", UINT64_C(1) << k);
         json_put_uint(j, "blocks", (uint64_t)classes[k]);
         json_put_number(j, "share", heapstory_part(classes[k], all));
         json_close(j, '}');
