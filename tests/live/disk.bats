@@ -31,6 +31,7 @@ try_limits() { # SECONDS OPTION...
     local size limit told there some=0
     size=$(stat -c %s whole.kelvin)
     for ((limit = 1; limit * 1024 < size; limit++)); do
+        # shellcheck disable=SC2016  # for the inner shell
         run --separate-stderr bash -c 'ulimit -f "$1"; shift; exec "$@"' - "$limit" "$KELVIN" record "$@" -o x.kelvin -- \
             "$TARGET/split" "$seconds"
         [ "$status" = 0 ] && break # this run was the shorter one
