@@ -49,6 +49,7 @@ tell_tales() {
 check formatting clang-format --dry-run -Werror "${c_files[@]}"
 check layers tools/check-layers.sh
 check "names that grep can find" tools/list-same-names.py
+check "faults stand in the code" tools/mutate.py --faults --list
 check "gcc, warnings as errors" builds
 check clang-tidy clang_tidy
 check shellcheck shellcheck -x -S warning -e SC1090,SC1091,SC2030,SC2031,SC2034 "${scripts[@]}"

@@ -791,7 +791,7 @@ def main():
         files = [p for p in files if p.match(args.files)]
     queue = choose(files, args.seed)
     if args.list:
-        for m in queue[: args.n]:
+        for m in [m for m, _, _ in read_faults()] if args.faults else queue[: args.n]:
             show(m, "mutant", "")
         return 0
     os.nice(5)
