@@ -397,7 +397,7 @@ static void explain_absence(struct check_job *job, struct buf *b, const struct r
     if (job->in->has_function)
         buf_str(b, job->in->has_function(job->in->selection->profile, rule->function)
                        ? "; the program has a function of that name"
-                       : "; no symbol of the program has that name");
+                       : "; no symbol of its files that are here has that name");
     add_similar(b, job->list, rule->function);
 }
 
@@ -409,6 +409,9 @@ static int check_presence(struct check_job *job, const struct rule *rule, struct
     for (uint32_t i = 0; !seen && i < job->list->rows.n; i++)
         seen = in_set[i] =
             job->list->rows.at[i].total > 0 && text_is(flat_name(job->list, i), rule->function);
+    /* A name that is misspelled is absent, too. */
+    bool is_known = seen || !job->in->has_function ||
+                    job->in->has_function(job->in->selection->profile, rule->function);
     struct flat_share s = flat_share_of_set(job->list, in_set, FLAT_TOTAL);
     ret->verdict = seen == (rule->kind == RULE_PRESENT) ? CHECK_HOLDS : CHECK_FAILS;
     ret->unit = RULE_SHARE;
@@ -421,7 +424,7 @@ static int check_presence(struct check_job *job, const struct rule *rule, struct
     } else {
         explain_absence(job, &why, rule);
     }
-    ret->observed = seen ? "seen" : "not seen";
+    ret->observed = seen ? "seen" : is_known ? "not seen" : "not seen; no such symbol here";
     ret->expected = rule->kind == RULE_PRESENT ? "seen" : "not seen";
     ret->why = check_text(job, "%s", buf_cstr(&why));
     return 0;

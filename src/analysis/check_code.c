@@ -91,16 +91,23 @@ static const char *no_code(struct check_job *job, const struct code_sum *sum)
     return "no sample is in code of its own, so it is not known which code that is";
 }
 
+/* A conversion or two among hundreds of instructions say nothing of how the work is done. */
+static bool hardly_computes(const struct simd_mix *m)
+{
+    return (m->packed_math + m->scalar_math) * 100 < m->n;
+}
+
 /* Why the code, which is there, does not decide the rule; NULL = it does. */
 static const char *doubt_about(const struct rule *rule, const struct code_sum *sum)
 {
     if (sum->samples < ENOUGH_FOR_BLOCKS && keeps(rule, &sum->hot) != keeps(rule, &sum->all))
         return "too few samples are in it to know its hot loops, and its code as a whole says "
                "otherwise";
-    bool has_math = rule->range.unit == RULE_NONE || !isnan(packed_of(&sum->hot));
+    bool has_math = rule->range.unit == RULE_NONE ||
+                    (!isnan(packed_of(&sum->hot)) && !hardly_computes(&sum->hot));
     if (!has_math && is_in(width_of(&sum->hot), &rule->width))
-        return "its hot code does not compute with floating point, so none of it is packed or "
-               "scalar";
+        return "its hot code computes with floating point in less than 1% of its instructions, "
+               "so nothing of weight is packed or scalar";
     return NULL;
 }
 

@@ -437,7 +437,7 @@ static void add_others(struct document *d, const struct parallel *q)
             buf_printf(&b, "%s%s %.0f%%", b.n ? ", " : "", waitreason_name((enum wait_reason)i),
                        100 * share);
     }
-    if (b.n)
+    if (b.n && (double)q->others_ns[WAIT_UNKNOWN] < sum) /* else nothing is known */
         document_text(d, "In the serial time the others waited for: %s.", buf_cstr(&b));
 }
 

@@ -180,6 +180,9 @@ agrees() { # REASON ROUNDS
     kelvin record --waits --user-only -o r.kelvin -- "$TARGET/waits" sleep 5 5000
     exits 0
     [[ $stderr == *"no reasons, because --user-only leaves out the kernel"* && $stderr != *"run as root"* ]] || fail "$stderr"
+    kelvin record -q --waits --user-only -o p.kelvin -- bash -c 'sleep 0.3 & for ((i = 0; i < 20000; i++)); do :; done; wait'
+    kelvin report --waits p.kelvin
+    [[ $output != *"waited for: unknown"* ]] || fail "$output"
 }
 
 @test "in a namespace of process numbers the numbers are its own" {

@@ -172,7 +172,12 @@ static void a_function_that_was_never_sampled_takes_at_most_so_much(void **state
     comes_out(&in, "total idle >= 1%", CHECK_FAILS, "no sample does");
     comes_out(&in, "self sixt <= 1%", CHECK_HOLDS, ""); /* is not the sampled 'sixty' */
     comes_out(&in, "present idle", CHECK_FAILS, "the program has a function of that name");
-    comes_out(&in, "absent idel", CHECK_HOLDS, "no symbol of the program has that name");
+    comes_out(&in, "absent idel", CHECK_HOLDS,
+              "no symbol of its files that are here has that name");
+    a = ask(&in, "absent idel\nabsent idle\n"); /* who reads that it passed sees why, too */
+    assert_string_equal(a.check.results.at[0].observed, "not seen; no such symbol here");
+    assert_string_equal(a.check.results.at[1].observed, "not seen");
+    asked_done(&a);
     is_refused(&in, "self idel <= 1%", 6, "no function 'idel'");
     profile_stream(p, 0)->obtained = BY_EXACT_COUNT;
     comes_out(&in, "self idle <= 0%", CHECK_HOLDS, "");
@@ -416,6 +421,11 @@ static void code_is_judged_by_its_hot_blocks(void **state)
     comes_out(&in, "simd kernel packed >= 80%", CHECK_HOLDS, "");
     row.mix = row.hot = (struct simd_mix){.n = 10};
     comes_out(&in, "simd kernel packed >= 80%", CHECK_INCONCLUSIVE, "floating point");
+    row.mix = row.hot = (struct simd_mix){.n = 1000, .scalar_math = 9}; /* a conversion or two */
+    comes_out(&in, "simd kernel packed >= 80%", CHECK_INCONCLUSIVE, "less than 1%");
+    row.mix = row.hot = (struct simd_mix){.n = 1000, .scalar_math = 10};
+    comes_out(&in, "simd kernel packed >= 80%", CHECK_FAILS, "outside");
+    row.mix = row.hot = (struct simd_mix){.n = 10};
     comes_out(&in, "simd kernel packed >= 80% width >= 128", CHECK_FAILS, "outside");
     profile_free(p);
 }
