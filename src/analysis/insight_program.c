@@ -363,7 +363,7 @@ INSIGHT_TEST(insight_test_spinning)
                "each other%s",
                TEXT_ARG(module),
                f->selection->stream->obtained == BY_TIMER
-                   ? ", or go to sleep and wake: a timer cannot tell these apart"
+                   ? ", or go to sleep and wake: a timer cannot distinguish the two"
                    : "");
     ret->stacks = flat_mark_stacks(f, in_set, FLAT_SELF);
     return true;
