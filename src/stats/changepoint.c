@@ -343,8 +343,9 @@ static void divide(const double *v, struct stretch whole, const struct changepoi
         struct bag b = bag_of(v + s.from, n);
         struct cut c = best_cut(&b, INFINITY);
         bool counts = c.q > 0 && !is_too_small(v + s.from, n, c, o);
-        double level = level_of(v + s.from, c.at, o);
-        double p = counts ? chance(&b, (struct cut){0, c.q}, level, o->shuffles) : 1;
+        double p =
+            counts ? chance(&b, (struct cut){0, c.q}, level_of(v + s.from, c.at, o), o->shuffles)
+                   : 1;
         bag_done(&b);
         if (p > fmax(o->level, o->likely)) /* a cut in doubt may have proven ones on its sides */
             continue;

@@ -202,6 +202,22 @@ static void few_runs_of_one_level_are_hardly_ever_likely_to_have_two(void **stat
     assert_true(alarms <= 4);
 }
 
+/* Division by nothing, as in a rate of a run that took no time. */
+static void values_that_are_no_numbers_have_no_points(void **state)
+{
+    struct changepoint_opts o = CHANGEPOINT_DEFAULTS;
+    static const double odd[] = {INFINITY, -INFINITY, NAN};
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        autofree double *v = mem_calloc(12, sizeof *v);
+        struct changepoint *found;
+        for (size_t i = 0; i < 12; i++)
+            v[i] = i % 2 ? odd[k] : 1;
+        assert_int_equal(changepoint_find(v, 12, &o, &found), 0);
+        free(found);
+    }
+}
+
 static void a_step_below_what_counts_is_none(void **state)
 {
     double values[40];
@@ -227,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_below_what_counts_is_none),
+        cmocka_unit_test(values_that_are_no_numbers_have_no_points),
         cmocka_unit_test(step_is_found_at_its_place),
         cmocka_unit_test(unlike_scatter_does_not_move_a_step),
         cmocka_unit_test(step_up_and_down_are_two_points),
