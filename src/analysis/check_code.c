@@ -159,9 +159,9 @@ int check_code(struct check_job *job, const struct rule *rule, struct check_resu
     ret->interval = (struct interval){ret->value, ret->value};
     ret->verdict = doubt ? CHECK_INCONCLUSIVE : keeps(rule, &sum.hot) ? CHECK_HOLDS : CHECK_FAILS;
     ret->observed = check_text(job, "%s", sum.n ? buf_cstr(&b) : "not known");
-    ret->why = doubt
-                   ? doubt
-                   : check_text(job, "its hot code is %s the expected range, %s",
-                                ret->verdict == CHECK_HOLDS ? "inside" : "outside", ret->expected);
+    ret->why =
+        doubt ? doubt
+              : check_text(job, "its hot code, %s, is %s the expected range, %s", ret->observed,
+                           ret->verdict == CHECK_HOLDS ? "inside" : "outside", ret->expected);
     return 0;
 }

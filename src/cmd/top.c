@@ -231,6 +231,8 @@ static void take_key(struct top *t, char key)
         t->view.by_total = !t->view.by_total;
         break;
     case '/':
+        if (t->callers) /* the filter is for the list of functions */
+            toggle_callers(t);
         t->typing = true;
         t->filter[0] = '\0';
         break;

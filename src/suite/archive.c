@@ -240,7 +240,7 @@ static char *find_folder(const char *home, const char *ref, struct err *err)
     if (!found)
         err_set(err, EXIT_ERROR,
                 "'@%s' is commit %.*s, of which no run is in the archive: it keeps good runs only, "
-                "as many as history.keep says",
+                "as many as history.keep and history.max-size allow",
                 ref, COMMIT_DIGITS, commit);
     return found;
 }

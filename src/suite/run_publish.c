@@ -301,7 +301,10 @@ int run_read_notes(struct run *r, struct err *err)
     while (fd >= 0 && b.n < MOST && (n = read(fd, chunk, sizeof chunk)) > 0)
         buf_add(&b, chunk, (size_t)n);
     if (fd < 0 || n < 0)
-        return err_set_errno(err, errno, "publish.notes: cannot read '%s'", path);
+        return err_set(err, EXIT_ERROR,
+                       "publish.notes: cannot read '%s': %s. Write that file, or correct or remove "
+                       "publish.notes",
+                       path, strerror(errno));
     if (b.n >= MOST && read(fd, chunk, 1) > 0)
         buf_printf(&b, "\n\n(The rest of %s is left out: it has more than %d KiB.)\n", path,
                    MOST >> 10);

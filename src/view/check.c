@@ -149,7 +149,7 @@ static void say_items(struct document *d, const struct scaling *s)
                    : i + 1 < s->n ? ", "
                                   : " and ",
                    units_number(items, s->runs[i].items));
-    document_text(d, "Costs are per item: the runs did %s of them.", buf_cstr(&b));
+    document_text(d, "Costs are per item. Items per run, by size: %s.", buf_cstr(&b));
 }
 
 /* What rounds to nothing has no sign. */

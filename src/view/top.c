@@ -131,7 +131,7 @@ static void add_titles(struct buf *b, const struct top_view *v)
                    : v->by_total          ? "total"
                                           : "self",
                    names[v->by]);
-    if (*v->filter)
+    if (*v->filter && !v->callers_of) /* callers are listed whatever they are called */
         buf_printf(&line, " with '%s'", v->filter);
     add_line(b, v, buf_cstr(&line), false);
 }

@@ -96,6 +96,7 @@ SOURCE
     echo 'simd chain packed >= 80%' >broken.rules
     kelvin check kernels.kelvin broken.rules
     exits 3
+    has "its hot code, 0.0% packed, is outside the expected range, at least 80% packed"
     cc -g -O1 -o kernels kernels.c || fail "does not compile"
     kelvin check kernels.kelvin simd.rules
     exits 4

@@ -368,5 +368,5 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     kelvin run -q --set publish.notes=LONG.md
     has perf/index.html '(The rest of LONG.md is left out: it has more than 256 KiB.)'
     kelvin run --set publish.notes=gone.md
-    [[ $status = 1 && $stderr == *"publish.notes: cannot read 'gone.md'"* && $stderr != *'[1/7]'* ]] || fail "$status $stderr"
+    [[ $status = 1 && $stderr == *"publish.notes: cannot read 'gone.md': No such file or directory. Write that file, or correct or remove publish.notes"* && $stderr != *'[1/7]'* ]] || fail "$status $stderr"
 }

@@ -157,7 +157,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     [ "$status" = 1 ]
     git -c user.name=t -c user.email=t@t commit -q --allow-empty -m three
     kelvin info @HEAD
-    [[ $stderr == *"of which no run is in the archive: it keeps good runs only"* ]]
+    [[ $stderr == *"of which no run is in the archive: it keeps good runs only, as many as history.keep and history.max-size allow"* ]]
     mkdir .kelvin/archive/mine
     kelvin run -q --set history.keep=1
     [ "$status" = 0 ] || fail "$status" "$stderr"

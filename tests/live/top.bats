@@ -99,6 +99,14 @@ press() { # COLUMNS ROWS KEYS COMMAND...
     [[ $(jq -r '.screens[0][-1]' <<<"$output") == *"q "*"--help"* ]] || fail "$output"
 }
 
+@test "callers are not filtered and not called so, and a new filter goes back to the functions" {
+    press 80 24 "wait:part / part Enter wait:with c wait:caller / n o s u c h Enter wait:matches q" "$KELVIN" top -p "$busy" -d 1
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    ! jq -r '.screens[][]' <<<"$output" | grep 'caller of' | grep -F "with '" || fail "callers are called filtered" "$output"
+    jq -r '.screens[][]' <<<"$output" | grep -qF "function with 'nosuch'" || fail "$output"
+    [[ $output == *"no name matches the filter"* ]] || fail "$output"
+}
+
 @test "a filter that no name has says so, and is not called idleness" {
     press 120 20 "wait:part / z z q q Enter wait:filter q" "$KELVIN" top -p "$busy" -d 1
     [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
