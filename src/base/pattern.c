@@ -47,22 +47,29 @@ static void scan_set(struct pattern_scan *s)
     scan_atom(s);
 }
 
-/* Behind a '{': "3}", "3,}" or "3,5}"; anything else is for regcomp() to judge. */
+/* What TIMES of the last part take together. */
+static void scan_times(struct pattern_scan *s, size_t times)
+{
+    if (times > 1) {
+        s->size += s->atom * (times - 1);
+        s->atom *= times;
+    }
+}
+
+/* Behind a '{': "3}", "3,}" or "3,5}"; anything else is for regcomp() to judge. Without a most,
+ * as with '+', glibc writes one more: 'a+' is 'aa*', 'a++' 'aa*(aa*)*'. */
 static int scan_repeat(struct pattern_scan *s)
 {
     char *end;
     if (!isdigit((unsigned char)*s->at) && *s->at != ',')
         return 0;
     unsigned long least = strtoul(s->at, &end, 10), most = least;
-    if (*end == ',' && isdigit((unsigned char)end[1]))
+    bool endless = *end == ',' && !isdigit((unsigned char)end[1]);
+    if (*end == ',' && !endless)
         most = strtoul(end + 1, &end, 10);
     if (least > PATTERN_REPEAT_MAX || most > PATTERN_REPEAT_MAX)
         return pattern_refuse(s, "repeats more than 255 times");
-    size_t times = most > least ? most : least;
-    if (times > 1) {
-        s->size += s->atom * (times - 1);
-        s->atom *= times;
-    }
+    scan_times(s, (most > least ? most : least) + endless);
     s->at = strchr(end, '}') ? strchr(end, '}') + 1 : end;
     return 0;
 }
@@ -107,8 +114,10 @@ static int scan_next(struct pattern_scan *s)
         return scan_open(s);
     case ')':
         return scan_close(s);
-    case '*':
     case '+':
+        scan_times(s, 2);
+        return 0;
+    case '*':
     case '?':
         return 0;
     default:

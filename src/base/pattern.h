@@ -2,13 +2,14 @@
  * pattern.h - extended regular expressions that a user or a link gives, at a bounded cost.
  *
  * The C library's own have no bounds: '(a*)(a*)\1\2b' took more than 20 s for one name of 1,000
- * letters, '(a+)+$' 1.9 s for one of 10,000, '(a{1,200}){1,200}b' more than 20 s, and 60,000
- * opening parentheses overflow the stack. So:
+ * letters, '(a+)+$' 1.9 s for one of 10,000, '(a{1,200}){1,200}b' more than 20 s, 'a' with 20
+ * '+' 1.2 GB, and 60,000 opening parentheses overflow the stack. So:
  *
  *     back-references        refused
  *     {m,n}                  up to 255, which is what every C library takes
  *     parentheses            nested up to 50 deep
- *     size                   up to 1,000 characters, sets and dots with repetitions written out
+ *     size                   up to 1,000 characters, sets and dots with repetitions written out,
+ *                            'a+' as 'aa*'
  *     characters alone       ('^operator new\(unsigned long\)$') up to 65,536 bytes: compared,
  * without a regular expression
  *

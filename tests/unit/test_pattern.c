@@ -123,6 +123,10 @@ static void what_is_too_much_is_refused_with_the_reason(void **state)
     refuses("((a{10}){10}){11}", "too large");
     refuses("a{100}{11}", "too large");
     refuses("([[:alpha:]]]{100}){11}", "too large");
+    refuses("a++++++++++++++++++++", "too large");
+    refuses("((((((((((a+)+)+)+)+)+)+)+)+)+)+", "too large");
+    refuses("a{1,}{1,}{1,}{1,}{1,}{1,}{1,}{1,}{1,}{1,}", "too large");
+    assert_true(fits("^(a+b+)+(c{2,})+$", "aabbabccc"));
     assert_true(fits("^(a{10}){10}$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
                                       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
     refuses("a)", "nothing opens");
