@@ -91,14 +91,14 @@ static int read_sizes(struct check_job *job, struct err *err)
         if (end == word || *end || !(size > 0) || isinf(size))
             return err_set(err, EXIT_ERROR, "--sizes: '%s' is not a size above 0", word);
         if (job->n == MOST_SIZES)
-            return err_set(err, EXIT_ERROR, "--sizes: %d are the most", MOST_SIZES);
+            return err_set(err, EXIT_ERROR, "--sizes: at most %d sizes", MOST_SIZES);
         job->last = job->n && size <= job->sizes[job->last] ? job->last : job->n;
         job->sizes[job->n++] = size;
     }
     for (size_t i = 1; i < job->n; i++)
         if (job->sizes[i] != job->sizes[0])
             return 0;
-    return err_set(err, EXIT_ERROR, "--sizes: growth takes at least two different sizes");
+    return err_set(err, EXIT_ERROR, "--sizes: growth needs at least two different sizes");
 }
 
 static int read_operands(struct check_job *job, const struct opt_result *args, struct err *err)
@@ -116,13 +116,14 @@ static int read_operands(struct check_job *job, const struct opt_result *args, s
     } else {
         job->n = 1;
         if (n != 2)
-            return err_set(err, EXIT_ERROR,
-                           "which profile, and which rules? name two files, the "
-                           "profile first; see --help");
+            return err_set(
+                err, EXIT_ERROR,
+                "check: name a profile and a file of rules, the profile first; see --help");
     }
     job->rules_path = n > job->n ? args->operands[job->n] : NULL;
     if (!job->rules_path && strcmp(output_format(&job->opts->output), "junit") == 0)
-        return err_set(err, EXIT_ERROR, "JUnit has a test case per rule: name a file of rules");
+        return err_set(err, EXIT_ERROR,
+                       "JUnit output has a test case per rule: name a file of rules");
     return 0;
 }
 
@@ -135,7 +136,8 @@ static int tell_errors(const struct check_job *job)
         command_say("%s:%u:%u: %s", job->rules_path, r->errors.at[i].line, r->errors.at[i].column,
                     r->errors.at[i].text);
     if (r->errors.n > ERRORS_SHOWN)
-        command_say("%s: and %zu errors more", job->rules_path, r->errors.n - ERRORS_SHOWN);
+        command_say("%s: and %zu more error%s", job->rules_path, r->errors.n - ERRORS_SHOWN,
+                    r->errors.n == ERRORS_SHOWN + 1 ? "" : "s");
     if (r->lacks_before)
         command_say("name the profile to compare with by --against");
     if (r->lacks_sizes)
