@@ -85,7 +85,8 @@ static void find_growth(struct heapstory *s)
     if (s->sampled)
         buf_str(&b, " (estimated from samples)");
     say(s, "growth", &b,
-        "Bound it if it is a cache; find out who should free it if it is not. A longer recording "
+        "If it is a cache, bound it. If not, find out which code should free it. A longer "
+        "recording "
         "shows whether it levels off.");
 }
 

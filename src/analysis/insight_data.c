@@ -32,7 +32,7 @@ INSIGHT_TEST(insight_test_few)
     if (q->samples < 10) /* nothing can show as 10% */
         buf_str(&ret->evidence, "too few to say what takes how much");
     else
-        buf_printf(&ret->evidence, "what shows as 10%% may be anything from %.0f%% to %.0f%%",
+        buf_printf(&ret->evidence, "a share shown as 10%% may be anything from %.0f%% to %.0f%%",
                    100 * i.low, 100 * i.high);
     if (insight_rate_is_most(in))
         buf_str(&ret->advice, "Record longer before acting on small shares: the rate was about "
@@ -81,7 +81,7 @@ static void advise_on_unfinished(struct insight_found *ret, struct text why)
         const char *word, *advice;
     } known[] = {
         {"copy too small",
-         "At most 65528 bytes of a stack can be copied. Of deeper stacks the outer functions are "
+         "At most 65528 bytes of a stack can be copied. The outer functions of deeper stacks are "
          "not known, and their totals are too small by that much."},
         {"not in memory", "The kernel copies a stack up to the first page that was swapped out or "
                           "never used. Totals of the outer functions are too small by that much."},
@@ -224,7 +224,7 @@ static void advise_on_jit(struct insight_found *ret)
 {
     buf_str(&ret->advice, "Have the runtime name its code in /tmp/perf-PID.map or a jitdump if it "
                           "can (node --perf-basic-prof, java -XX:+DumpPerfMapAtExit), and record "
-                          "again. Else its callers say what it is for.");
+                          "again. Otherwise its callers show what the code is for.");
 }
 
 /* ", mostly in libx.so and code made at run time" */
@@ -337,10 +337,11 @@ INSIGHT_TEST(insight_test_bursts)
     flat_free(threads);
     if (n < 2 || share < self->least)
         return false;
-    buf_printf(&ret->evidence,
-               "%.0f%% of the samples are of threads that ran little, each sampled by a clock that "
-               "counts its own CPU time alone",
-               100 * share);
+    buf_printf(
+        &ret->evidence,
+        "%.0f%% of the samples come from threads that ran little, each sampled by a clock of its "
+        "own CPU time",
+        100 * share);
     return true;
 }
 

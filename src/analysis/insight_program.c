@@ -207,7 +207,7 @@ static void advise_on_kernel(struct buf *b, const struct flat *f, double least)
     if (faults >= least / 2)
         buf_str(b, " For page faults, see the insight page-faults.");
     if (clock && share_of_names(f, names_interrupts_on, FLAT_SELF) >= least / 2)
-        buf_str(b, " A software clock cannot look while the kernel has interrupts off: that time "
+        buf_str(b, " A software clock cannot sample while the kernel has interrupts off: that time "
                    "shows where they are turned on again (finish_task_switch, "
                    "_raw_spin_unlock_irqrestore and the like).");
 }

@@ -54,9 +54,9 @@ const struct insight_rule insight_rules[] = {
      .fits = RUNNING,
      .test = insight_test_bursts,
      .least = 0.1,
-     .advice = "What such threads do in bursts of a few milliseconds may be seen several times too "
-               "often or too seldom. Another rate shows whether that is so; as root, outside of "
-               "containers, the clocks of the CPUs see it as it is."},
+     .advice = "Work that such threads do in bursts of a few milliseconds may get a share several "
+               "times too large or too small. Record at another rate to see whether it does. "
+               "As root, outside of containers, the clocks of the CPUs show its true share."},
     {.id = "heap-recorded",
      .about_data = true,
      .fits = RUNNING,
@@ -102,8 +102,9 @@ const struct insight_rule insight_rules[] = {
      .fits = 1u << QUANTITY_ELAPSED,
      .test = insight_test_dominating,
      .least = 0.5,
-     .advice = "Start here: the hot paths show who comes to it. A function that waits has no code "
-               "to make faster; what it waits for has."},
+     .advice =
+         "Start here: the hot paths show its callers. A function that waits has no code to make "
+         "faster: find out what it waits for."},
     {.id = "dominating",
      .fits = 1u << QUANTITY_MEMORY,
      .test = insight_test_dominating,

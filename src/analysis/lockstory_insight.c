@@ -115,12 +115,12 @@ static void say_cycle(struct lockstory *s, const struct lockstory_cycle *c)
         address |= lockstory_is_address(held);
     }
     if (address)
-        buf_printf(&b, " (an address may have been that of several locks, one after the other)");
+        buf_printf(&b, " (several locks may have had the same address, one after the other)");
     bool stuck = is_deadlock(s, c);
     if (stuck)
         buf_printf(&b, "; threads still waited for each of them when the recording ended");
     lockstory_say(s, stuck ? "deadlock" : "lock-order inversion", &b,
-                  "Threads that do this at the same time wait for each other for ever. Take these "
+                  "Threads that do this at the same time wait for each other forever. Take these "
                   "locks in one order everywhere, or all at once (std::scoped_lock).");
 }
 
@@ -152,7 +152,7 @@ static void say_stuck(struct lockstory *s, const struct lockstory_lock *l)
                units_scaled(time, (double)l->longest_ns, SCALED_NS), path);
     lockstory_say(s, "never let go", &b,
                   "A holder that ended or returned without unlocking, or that waits itself, keeps "
-                  "the lock for ever. If the program was stopped on purpose, ignore this.");
+                  "the lock forever. If the program was stopped on purpose, ignore this.");
 }
 
 /* --- convoys --- */

@@ -74,7 +74,7 @@ static void tell_spent(struct buf *b, const struct scope_looking *l, const struc
         buf_printf(b, " It was blocked for %.0f%% of that, most of it %s.",
                    100 * (double)spent.blocked_ns / ns, waitreason_about(spent.reason));
     else if (spent.has_waits && (double)spent.runnable_ns > 0.2 * ns)
-        buf_printf(b, " It could run and had no CPU for %.0f%% of that.",
+        buf_printf(b, " It was runnable without a CPU for %.0f%% of that.",
                    100 * (double)spent.runnable_ns / ns);
     if (l->t->has_blocks) {
         double mean = (double)s->blocks.blocks / (double)s->calls;
@@ -120,11 +120,12 @@ static void say_waits(struct scope_looking *l, const struct scope_node *n, size_
         return;
     struct buf b = {0};
     char text[UNITS_MAX];
-    buf_printf(&b,
-               "%.*s was on a CPU for %.1f%% of its self time, %s. The rest it waited, or had no "
-               "CPU.",
-               TEXT_ARG(name_of_scope(l, n)), 100 * cpu->self_cpu_ns / self_ns,
-               units_scaled(text, self_ns, SCALED_NS));
+    buf_printf(
+        &b,
+        "%.*s was on a CPU for %.1f%% of its self time, %s. The rest of the time it waited, or "
+        "had no CPU.",
+        TEXT_ARG(name_of_scope(l, n)), 100 * cpu->self_cpu_ns / self_ns,
+        units_scaled(text, self_ns, SCALED_NS));
     scope_say(l, "Off-CPU", &b,
               l->has_waits ? "" : "Record with waits as well to see what it waited for.");
 }

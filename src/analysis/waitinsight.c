@@ -164,8 +164,9 @@ static bool test_stuck(const struct waitsum *w, struct waitinsight *ret)
     struct text place = place_of(w, most->stack);
     ret->id = "stuck-on-locks";
     ret->advice =
-        "Perhaps a deadlock, if each waits for a lock that another of them holds: look at "
-        "the stacks below. Recorded from its start with locks, the holders are named.";
+        "This may be a deadlock, each thread waiting for a lock that another one holds: look at "
+        "the "
+        "stacks below. A recording of the program from its start, with locks, names the holders.";
     snprintf(ret->evidence, sizeof ret->evidence,
              "%zu thread%s waited for a lock from the beginning of the recording to its end%s%.*s",
              n, n == 1 ? "" : "s", place.n ? ", one in " : "", TEXT_ARG(place));

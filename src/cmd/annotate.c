@@ -15,8 +15,10 @@ static const struct opt annotate_table[] = {
     OUTPUT_OPTS(struct cmd_annotate_opts, "text html json", "text, html or json"),
     {0, "all", OPT_FLAG, AT(all), NULL, "show code that was not seen running too"},
     {0, "order", OPT_CHOICE, AT(order), "ORDER",
-     "blocks of instructions: hottest first, or by address", "hottest address"},
-    {0, "force", OPT_FLAG, AT(force), NULL, "show the code of a file that has changed since"},
+     "order of the blocks of instructions: hottest or address (default: hottest)",
+     "hottest address"},
+    {0, "force", OPT_FLAG, AT(force), NULL,
+     "show the code of a file that has changed since it was recorded"},
     {0, "source", OPT_LIST, AT(source), "DIR",
      "put source files below DIR into a page too; may be given several times"},
     SELECTION_OPTS(struct cmd_annotate_opts),
@@ -101,9 +103,10 @@ static int annotate_print(struct annotate_job *job, struct listing *l, const str
         .exact = obtained_exactly(job->in.selection.stream->obtained),
         .by_address = job->opts.order && strcmp(job->opts.order, "address") == 0,
         .all = job->opts.all,
-        .warning = job->seen_only    ? ANNOTATE_NO_PROGRAM
-                   : job->opts.force ? "the build-id was not checked: the code may be another"
-                                     : NULL,
+        .warning = job->seen_only ? ANNOTATE_NO_PROGRAM
+                   : job->opts.force
+                       ? "the build-id was not checked: this may not be the code that ran"
+                       : NULL,
     };
     struct publish file;
     const struct output_opts *o = &job->opts.output;
@@ -169,7 +172,7 @@ static int annotate_show(struct annotate_job *job, struct err *err)
     if (rc != 0)
         return annotate_has_packed(job) ? annotate_show_seen(job, err) : -1;
     if (job->code.machine != EM_X86_64)
-        return err_set(err, EXIT_INPUT, "'%s' is not x86-64 code, which is all that is known yet",
+        return err_set(err, EXIT_INPUT, "'%s' is not x86-64 code: annotate shows no other",
                        path.at);
     struct listing l = {0};
     struct hits hits;
@@ -224,12 +227,11 @@ const struct command command_annotate = {
         "line and instruction has its self time and its total time (self + callees), with 95% "
         "intervals. Calls and jumps show the name of their target. Code that was not seen running "
         "is left out unless --all is given.\n\n"
-        "The files that ran must be here and unchanged (their build-id is compared); source files "
-        "are shown if they are here or came along with the recording ('kelvin record "
-        "--pack-source'), the latter also where the program is gone. Part of a name is enough if "
-        "only one function matches; "
-        "NAME@MODULE picks one of several with the same name. For a function that is inlined, the "
-        "one that it is inlined into is shown. x86-64 only.\n\n"
+        "The files that ran must be here and unchanged (their build-id is compared). Source files "
+        "are shown if they are here or in the recording ('kelvin record --pack-source'), packed "
+        "ones even if the program is gone. Part of a name is enough if only one function matches; "
+        "NAME@MODULE picks one of several with the same name. An inlined function is shown as part "
+        "of the function that it is inlined into. x86-64 only.\n\n"
         "A page holds source below the project's folder only (that of the program or the current "
         "one; .git, .hg or kelvin.conf marks it): debug information can name any file.",
     .examples = "kelvin annotate app.kelvin matmul                       # in the terminal\n"

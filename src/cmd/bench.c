@@ -20,16 +20,16 @@ static const struct opt bench_table[] = {
     {0, "precision", OPT_NUMBER, AT(precision), "PERCENT",
      "a command alone: stop when its median is known to within this (default: 1)", .min = 0.001,
      .max = 100},
-    {0, "warmup", OPT_INT, AT(warmup), "N", "runs before, which do not count (default: 1)",
+    {0, "warmup", OPT_INT, AT(warmup), "N", "warm-up runs first, which do not count (default: 1)",
      .min = 0, .max = 1e6},
     {0, "list", OPT_LIST, AT(list), "NAME=A,B,C",
      "a parameter and its values, written as {NAME} in commands; several give all combinations"},
     {0, "range", OPT_LIST, AT(range), "NAME=A..B..STEP", "a parameter and its range"},
     {0, "name", OPT_LIST, AT(names), "NAME",
-     "what to call a command; once for each (default: the command)"},
-    {0, "prepare", OPT_TEXT, AT(prepare), "COMMAND", "run it before each run, not measured"},
-    {0, "setup", OPT_TEXT, AT(setup), "COMMAND", "run it once before all"},
-    {0, "cleanup", OPT_TEXT, AT(cleanup), "COMMAND", "run it once after all"},
+     "name of a command in the report; give it once for each command (default: the command)"},
+    {0, "prepare", OPT_TEXT, AT(prepare), "COMMAND", "run COMMAND before each run, not measured"},
+    {0, "setup", OPT_TEXT, AT(setup), "COMMAND", "run COMMAND once before all runs"},
+    {0, "cleanup", OPT_TEXT, AT(cleanup), "COMMAND", "run COMMAND once after all runs"},
     {0, "shell", OPT_FLAG, AT(shell), NULL,
      "hand commands to /bin/sh; its start is then part of what is measured"},
     {0, "env", OPT_LIST, AT(env), "NAME=VALUE", "set a variable of the commands"},
@@ -47,23 +47,24 @@ static const struct opt bench_table[] = {
      "what to judge by (default: time); on a busy machine cpu is steadier, but misses waiting",
      "time cpu user system peak_rss instructions allocations"},
     {0, "count", OPT_TEXT, AT(count), "WHAT,...",
-     "count instructions, cycles, cache-misses or branch-misses (by the CPU; but for cycles else "
-     "simulated by valgrind), or allocations, and judge by the first"},
+     "count instructions, cycles, cache-misses or branch-misses (by the CPU, else all but cycles "
+     "by valgrind), or allocations, and judge by the first"},
     {0, "band", OPT_NUMBER, AT(band), "PERCENT", "changes up to this do not matter (default: 1)",
      .min = 0, .max = 1000},
     {0, "risk", OPT_NUMBER, AT(risk), "PERCENT",
-     "of a false verdict, over all comparisons and interim checks (default: 0.5)", .min = 0.0001,
-     .max = 50},
+     "risk of a false verdict, over all comparisons and interim checks (default: 0.5)",
+     .min = 0.0001, .max = 50},
     {0, "max-regression", OPT_LIST, AT(max_regression), "PERCENT",
      "exit 3 when a command is slower than the first by more, 4 when that is inconclusive; "
      "NAME=PERCENT for one of them"},
     {0, "aa", OPT_FLAG, AT(aa), NULL,
      "also compare the first command with itself: this machine's own rate of false alarms"},
     {0, "filter", OPT_TEXT, AT(filter), "PATTERN",
-     "of benchmark programs: only benchmarks whose name has this in it"},
-    {0, "quick", OPT_FLAG, AT(quick), NULL, "of benchmark programs: measure each for a short time"},
-    {0, "seed", OPT_INT, AT(seed), "N", "of the random order (default: by the clock)", .min = 1,
-     .max = 1e15},
+     "only benchmarks whose name contains this, in benchmark programs"},
+    {0, "quick", OPT_FLAG, AT(quick), NULL,
+     "measure each benchmark only for a short time, in benchmark programs"},
+    {0, "seed", OPT_INT, AT(seed), "N", "seed of the random order (default: by the clock)",
+     .min = 1, .max = 1e15},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "no progress bar"},
     {0, "arguments", OPT_FLAG, AT(arguments), NULL,
      "keep the commands' arguments in html and md output (default: only the program, as arguments "
@@ -212,13 +213,13 @@ const struct command command_bench = {
         "Blocks are added until the verdict is faster, slower or same (within --band). If the time "
         "is up first, the verdict is inconclusive. Results are checked at planned points; the "
         "false-alarm risk covers all of them.\n\n"
-        "Counting needs a CPU's counters, which count what is named as one group, or else "
-        "valgrind, which is 30 to 80 times slower, counts the first process only, and simulates "
-        "caches and branches. Allocations are counted by a preloaded library, "
+        "Counts come from the CPU's counters, all in one group, or else from valgrind, which is 30 "
+        "to 80 times slower, counts the first process only, and simulates caches and branches. "
+        "Allocations are counted by a preloaded library, "
         "in all processes of a command, and are the same in every run of a program that does the "
         "same.\n\n"
-        "--save keeps what was measured as a baseline, in a file of the project's folder, and the "
-        "program with it. --against runs that program in turns with today's. Where it was not "
+        "--save keeps the measurements as a baseline in the project's folder, together with the "
+        "program. --against runs that program in turns with today's. Where it was not "
         "kept (scripts, programs of the system, several commands, other arguments), the stored "
         "figures are compared, and a note says why. A difference between two sessions of the "
         "machine looks like a change of the program, so the whole interval must then lie outside "

@@ -91,14 +91,14 @@ static int read_sizes(struct check_job *job, struct err *err)
         if (end == word || *end || !(size > 0) || isinf(size))
             return err_set(err, EXIT_ERROR, "--sizes: '%s' is not a size above 0", word);
         if (job->n == MOST_SIZES)
-            return err_set(err, EXIT_ERROR, "--sizes: %d are the most", MOST_SIZES);
+            return err_set(err, EXIT_ERROR, "--sizes: at most %d sizes", MOST_SIZES);
         job->last = job->n && size <= job->sizes[job->last] ? job->last : job->n;
         job->sizes[job->n++] = size;
     }
     for (size_t i = 1; i < job->n; i++)
         if (job->sizes[i] != job->sizes[0])
             return 0;
-    return err_set(err, EXIT_ERROR, "--sizes: growth takes at least two different sizes");
+    return err_set(err, EXIT_ERROR, "--sizes: growth needs at least two different sizes");
 }
 
 static int read_operands(struct check_job *job, const struct opt_result *args, struct err *err)
@@ -116,13 +116,14 @@ static int read_operands(struct check_job *job, const struct opt_result *args, s
     } else {
         job->n = 1;
         if (n != 2)
-            return err_set(err, EXIT_ERROR,
-                           "which profile, and which rules? name two files, the "
-                           "profile first; see --help");
+            return err_set(
+                err, EXIT_ERROR,
+                "check: name a profile and a file of rules, the profile first; see --help");
     }
     job->rules_path = n > job->n ? args->operands[job->n] : NULL;
     if (!job->rules_path && strcmp(output_format(&job->opts->output), "junit") == 0)
-        return err_set(err, EXIT_ERROR, "JUnit has a test case per rule: name a file of rules");
+        return err_set(err, EXIT_ERROR,
+                       "JUnit output has a test case per rule: name a file of rules");
     return 0;
 }
 
@@ -135,7 +136,8 @@ static int tell_errors(const struct check_job *job)
         command_say("%s:%u:%u: %s", job->rules_path, r->errors.at[i].line, r->errors.at[i].column,
                     r->errors.at[i].text);
     if (r->errors.n > ERRORS_SHOWN)
-        command_say("%s: and %zu errors more", job->rules_path, r->errors.n - ERRORS_SHOWN);
+        command_say("%s: and %zu more error%s", job->rules_path, r->errors.n - ERRORS_SHOWN,
+                    r->errors.n == ERRORS_SHOWN + 1 ? "" : "s");
     if (r->lacks_before)
         command_say("name the profile to compare with by --against");
     if (r->lacks_sizes)
@@ -355,13 +357,14 @@ const struct command command_check = {
         "  hotspot matmul primary               # or secondary, tertiary\n\n"
         "Suites have rules about measured runs as well: time, cpu, scatter, r2, gflops, memory, "
         "diff memory, metric; see doc/rules.md. "
-        "Quote names that contain blanks. A share is known as a 95% interval: a rule passes if the "
-        "whole interval is in the range, fails if none of it is, and is otherwise inconclusive, "
-        "with what would decide it. For a function of the program that no sample shows, the upper "
-        "limit counts. Names are looked up in the samples, then in the program's symbols. Errors "
-        "in rules are listed all at once, and nothing is checked.\n\n"
+        "Quote names that contain blanks. A share has a 95% interval: a rule passes if the whole "
+        "interval is in the range and fails if none of it is. Otherwise the rule is inconclusive, "
+        "and the output shows what would decide it. A function of the program without samples has "
+        "an interval from 0% to the most that so many samples can miss. Names are looked up in the "
+        "samples, then in the program's symbols. If the rules have errors, all of them are listed "
+        "and nothing is checked.\n\n"
         "With --sizes the profiles are runs of growing input: a table shows how the cost of the "
-        "whole and of hot functions grows, and rules are about the largest.\n\n"
+        "whole and of hot functions grows, and rules apply to the largest.\n\n"
         "Exit code 0: all passed; 3: some failed; 4: none failed, some are inconclusive.",
     .examples =
         "kelvin check app.kelvin perf.rules                      # one line per rule, and an exit "

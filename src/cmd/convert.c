@@ -99,7 +99,7 @@ static int convert_choose(const struct convert_opts *o, const struct exporter **
     if (!*ret && o->to)
         return no_format_to_write(o->to, err);
     if (!*ret)
-        return err_set(err, EXIT_ERROR, "which format? give --to; see 'kelvin help formats'");
+        return err_set(err, EXIT_ERROR, "no format to write: give --to; see 'kelvin help formats'");
     if ((*ret)->binary && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
         return err_set(err, EXIT_ERROR, "%s is not for a terminal: give -o FILE", (*ret)->title);
     return 0;

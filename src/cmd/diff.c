@@ -26,12 +26,12 @@ static const struct opt diff_table[] = {
     {0, "after", OPT_FLAG, AT(after), NULL, "the profiles that follow are the runs after it"},
     OUTPUT_OPTS(struct cmd_diff_opts, "text md json svg html", "text, md, json, svg or html"),
     {0, "min-share", OPT_NUMBER, AT(min_share), "PERCENT",
-     "test only what has this share of the time, the mean of both sides (default: 0.5)", .min = 0,
-     .max = 100},
+     "test only what has at least this share of the time, as the mean of both sides (default: "
+     "0.5)",
+     .min = 0, .max = 100},
     {0, "band", OPT_NUMBER, AT(band), "PERCENT",
-     "changes up to this do not matter (default: 2; where the sides were not recorded in turn 5, "
-     "on a "
-     "busy machine 50)",
+     "changes up to this count as none (default: 2; if the sides were not recorded in turn: 5, or "
+     "50 on a busy machine)",
      .min = 0.01, .max = 100},
     {0, "top", OPT_INT, AT(top), "N", "rows in each list (default: 10)", .min = 1, .max = 1000000},
     {0, "by", OPT_CHOICE, AT(by), "WHAT",
@@ -41,8 +41,8 @@ static const struct opt diff_table[] = {
      "compare how long the program's scopes (kelvin.h) took, by percentile"},
     {0, "force", OPT_FLAG, AT(force), NULL,
      "compare incompatible profiles anyway; the output says so"},
-    {0, "theme", OPT_CHOICE, AT(theme), "THEME", "of the SVG: light, dark, or auto (default: auto)",
-     "auto light dark"},
+    {0, "theme", OPT_CHOICE, AT(theme), "THEME",
+     "theme of the SVG: light, dark, or auto (default: auto)", "auto light dark"},
     PUBLIC_OPTS(struct cmd_diff_opts),
     SELECTION_OPTS(struct cmd_diff_opts),
     INPUT_OPTS(struct cmd_diff_opts),
@@ -341,27 +341,29 @@ const struct command command_diff = {
         "Compares profiles by function and by call path and shows what grew and what shrank: "
         "seconds of CPU time before and after, the change with a 95% interval, and a p that is "
         "adjusted for the number of functions tested. Unproven changes are shown, but not marked. "
-        "Names are compared without what compilers append (.cold, .isra.0, hashes, numbers of "
-        "lambdas). A function that is gone and a new one with the same callers, callees and cost "
+        "Names are compared without the suffixes that compilers append (.cold, .isra.0, hashes, "
+        "numbers of lambdas). A function that is gone and a new one with the same callers, callees "
+        "and cost "
         "are listed as possibly renamed.\n"
         "\n"
         "A function's cost is its share times the CPU time of the run. Where the CPU time is not "
         "known (folded stacks), shares are compared with that of the typical function, because "
         "shares add to 100%: when one grows, the others shrink.\n"
         "\n"
-        "One run per side shows sampling error, but not how much runs differ. Such a pair counts "
-        "only changes beyond a factor of 1.5, by themselves and next to the rest of the program (2 "
-        "on a busy machine), or beyond 3. They must add up to 5% of the time (20% on a busy "
-        "machine). None counts where "
-        "both runs are of the same program with the same arguments. With several "
-        "runs per side the runs show how much they differ. A change is proven when its p is at "
-        "most 0.01 (0.005 for the whole) and its interval lies beyond --band; the whole is "
-        "unchanged when the interval "
-        "of its CPU time lies within --band. A verdict never contradicts the CPU time. Interrupts "
-        "(devices, timers, the scheduler's tick) are no work of the program: their sum is shown, "
-        "and "
-        "none of their functions is tested. With several runs, four per side are the minimum to "
-        "prove anything. Record the sides in turn, so that a change "
+        "One run per side shows sampling error, but not run-to-run variation. A change then counts "
+        "only beyond a factor of 1.5 (2 on a busy machine), both by itself and relative to the "
+        "rest of the program, or beyond a factor of 3 by itself. Such changes must add up to 5% of "
+        "the time (20% on a busy machine). If both runs are of the same program with the same "
+        "arguments, no change counts.\n"
+        "\n"
+        "Several runs per side show run-to-run variation; four per side are then the minimum to "
+        "prove anything. A change is proven when its p is at most 0.01 (0.005 for the whole) and "
+        "its interval lies beyond --band. The whole is unchanged when the interval of its CPU time "
+        "lies within --band.\n"
+        "\n"
+        "A verdict never contradicts the CPU time. Interrupts (devices, "
+        "timers, the scheduler's tick) are not the program's work: their sum is shown, and "
+        "none of their functions is tested. Record the sides in turn, so that a change "
         "of the machine affects both.\n"
         "\n"
         "With --by line source lines are compared instead of functions, by file name and number: "
@@ -369,17 +371,17 @@ const struct command command_diff = {
         "changes. With --by place the functions that allocate are compared, past malloc, operator "
         "new, containers and wrappers.\n"
         "\n"
-        "With --scopes it compares how long the program's scopes (kelvin.h) took instead: median, "
-        "90th and 99th percentile of each, with 95% intervals. One run per side proves "
-        "what it proves of functions: changes beyond a factor of 1.5 (2 on a busy machine), by "
-        "themselves and next to the other scopes, or beyond 3. Four or more prove smaller ones, "
+        "With --scopes the times of the program's scopes (kelvin.h) are compared instead: median, "
+        "90th and 99th percentile of each, with 95% intervals. One run per side proves a change "
+        "beyond a factor of 1.5 (2 on a busy machine), both by itself and relative to the other "
+        "scopes, or beyond a factor of 3 by itself. Four or more runs prove smaller changes, "
         "from 5%.\n"
         "\n"
         "If a module has function names on one side only, its functions are not compared. "
         "Profiles of different programs, or with a different event, kind, rate, scope, machine or "
         "value, are refused; --force compares them anyway and says so in the output. A program "
-        "that was renamed or built anew is the same as long as it has a third of its functions in "
-        "common. Arguments that differ are shown below the verdict.",
+        "that was renamed or rebuilt counts as the same as long as a third of its functions are "
+        "in common. Arguments that differ are shown below the verdict.",
     .examples =
         "kelvin diff before.kelvin after.kelvin              # top ten each way, and a verdict\n"
         "kelvin diff before.kelvin after.kelvin -o diff.svg  # grown red, shrunk blue, else grey\n"

@@ -30,19 +30,20 @@ static const struct opt heap_table[] = {
      .kind = OPT_LIST,
      .offset = offsetof(struct cmd_heap_opts, processes),
      .arg = "NAME",
-     .help = "only what processes allocated whose executable or first thread matches, or with this "
+     .help = "only allocations of processes whose executable or first thread matches, or with this "
              "id; may be repeated"},
     {.name = "thread",
      .kind = OPT_LIST,
      .offset = offsetof(struct cmd_heap_opts, threads),
      .arg = "NAME",
-     .help = "only what threads allocated whose name matches this regular expression, or with this "
+     .help = "only allocations of threads whose name matches this regular expression, or with this "
              "id; may be repeated"},
     {.name = "suppressions",
      .kind = OPT_LIST,
      .offset = offsetof(struct cmd_heap_opts, suppressions),
      .arg = "FILE",
-     .help = "leave out known leaks: FILE is a list for Valgrind or LeakSanitizer; several times"},
+     .help = "leave out known leaks: FILE is a list for Valgrind or LeakSanitizer; may be "
+             "repeated"},
     {.name = "from",
      .kind = OPT_TEXT,
      .offset = offsetof(struct cmd_heap_opts, input.from),
@@ -118,17 +119,17 @@ const struct command command_heap = {
         "when, who held it then, what was never freed, what keeps growing, who allocates most, how "
         "large blocks are and how long they live. Insights say what stands out and what to try.\n"
         "\n"
-        "Tables name the function that asked for memory. Functions of the C and C++ libraries, "
-        "containers and known wrappers such as xmalloc ask for their caller, and so does a "
-        "function with a name like an allocator's that five others call. Report, flame, fold and "
+        "Tables name the function that asked for memory. Allocations by the C and C++ libraries, "
+        "by containers and by known wrappers such as xmalloc count for their caller. So do those "
+        "of a function that has an allocator's name and five callers. Report, flame, fold and "
         "diff show the same numbers with whole call stacks: use their --value allocations, "
         "allocated, frees, freed, leaked, leaked_blocks, peak, temporary or (recorded with "
         "--locks) under_lock.\n"
         "\n"
         "Memory that is still held when the program ends counts as never freed, whether it was "
         "forgotten or kept on purpose. Temporary blocks are those that the same thread frees "
-        "before its next allocation. With --process and --thread the numbers are those of blocks "
-        "that these allocated, even where others free them. The HTML page has a chart of the heap "
+        "before its next allocation. --process and --thread select the blocks that these "
+        "allocated, even where others free them. The HTML page has a chart of the heap "
         "and RSS over time.\n"
         "\n"
         "Files of heaptrack, massif, DHAT and LeakSanitizer are shown as well. Figures that "

@@ -448,7 +448,7 @@ int input_load(struct input *in, const struct opt_result *args, const struct inp
     *in = (struct input){0};
     if (args->n_operands != 1) {
         err_set(&err, EXIT_ERROR, "%s ('-' reads standard input); see --help",
-                args->n_operands ? "one profile at a time" : "which profile? name a file");
+                args->n_operands ? "one profile at a time" : "no profile is given: name a file");
         return command_fail(&err);
     }
     int rc = input_load_one(in, args->operands[0], opts, want);

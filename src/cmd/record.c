@@ -135,8 +135,10 @@ static int record_check(const struct record_opts *o, char **command, struct err 
                        "out the %s; -d SECONDS ends the recording",
                        command ? "command" : "process");
     if (!command && !o->pid && !o->machine)
-        return err_set(err, EXIT_OWN,
-                       "record: what? 'kelvin record -- ./app', -p PID, or -a for the machine");
+        return err_set(
+            err, EXIT_OWN,
+            "record: nothing to record: give a command ('kelvin record -- ./app'), -p PID, or -a "
+            "for the machine");
     if (o->machine && (o->heap || o->locks))
         return err_set(err, EXIT_OWN,
                        "record: --heap and --locks work inside a program that they start, not on "

@@ -20,7 +20,8 @@ struct cmd_scopes_opts {
 static const struct opt scopes_table[] = {
     OUTPUT_OPTS(struct cmd_scopes_opts, "text md json csv html", "text, md, json, csv or html"),
     {0, "by", OPT_TEXT, offsetof(struct cmd_scopes_opts, by), "ATTRIBUTE",
-     "a table by the values of this attribute as well; thread: by name of the thread"},
+     "also show a table with a row for each value of this attribute; thread: for each name of "
+     "a thread"},
     {0, "top", OPT_INT, offsetof(struct cmd_scopes_opts, top), "N",
      "rows of each table (default: 30)", .min = 1, .max = 1000000},
     SELECTION_OPTS(struct cmd_scopes_opts),
@@ -185,15 +186,15 @@ const struct command command_scopes = {
         "its attributes, then the CPU samples in each scope and the functions that ran there, then "
         "counters and gauges. --by thread has a row for each name of a thread.\n"
         "\n"
-        "With a recording by --heap each scope has its allocations and their bytes, those of the "
-        "scopes inside included; with one by --waits the slowest spans say what they waited "
+        "In a recording with --heap each scope has its allocations and their bytes, those of the "
+        "scopes inside included. In one with --waits the slowest spans show what they waited "
         "for.\n"
         "\n"
-        "Times are wall time: a scope that waits takes time as well. Percentiles are good to 1%; "
-        "one that needs more spans than there are is left out of the tables. JSON has the 95% "
+        "Times are wall time: a scope that waits takes time as well. Percentiles are good to 1%. "
+        "The tables leave out a percentile that needs more spans than there are. JSON has the 95% "
         "intervals of the percentiles, widened for correlation between consecutive spans and "
-        "for lost ones (high is null where there are too few spans to bound it), and how far the "
-        "processor's counter was from the clock at most.\n"
+        "for lost ones (high is null where there are too few spans to bound it), and the largest "
+        "difference between the processor's counter and the clock.\n"
         "\n"
         "'kelvin record' records scopes whenever the program has some. Report, flame, fold "
         "and annotate show the CPU samples inside a scope with --scope NAME.",

@@ -141,13 +141,13 @@ const struct command command_simd = {
     .name = "simd",
     .summary = "show which vector instructions a program or library uses",
     .operands = "BINARY|PROFILE",
-    .about = "Reads the code of an ELF file and counts its instructions, function by function: of "
-             "which set they are (SSE, AVX, AVX2 with FMA, AVX-512; NEON, SVE) and whether "
-             "floating point is packed (several numbers at a time) or scalar. The report compares "
-             "what the code uses with what this CPU has.\n\n"
-             "With a profile only functions that ran are listed, by the time spent in them, and "
-             "loops that are hot and compute one number at a time are named: those are the "
-             "candidates for vectorising. A function is classified by its hot blocks, those with "
+    .about = "Reads the code of an ELF file and counts its instructions, function by function: by "
+             "instruction set (SSE, AVX, AVX2 with FMA, AVX-512; NEON, SVE), and floating point as "
+             "packed (several numbers at a time) or scalar. The report compares what the code uses "
+             "with what this CPU has.\n\n"
+             "With a profile only functions that ran are listed, by the time spent in them. Hot "
+             "loops that compute one number at a time are named, as candidates for vectorising. A "
+             "function is classified by its hot blocks, those with "
              "a tenth or more of its samples, each weighted by its samples.\n\n"
              "x86-64 and AArch64 (NEON, SVE). On AArch64 hot blocks are not separated from the "
              "rest of a function.",

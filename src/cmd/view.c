@@ -213,7 +213,7 @@ static int view_check(const struct cmd_view_opts *o, const struct opt_result *op
         return err_set(err, EXIT_ERROR,
                        operands->n_operands
                            ? "view: one profile, or two to compare"
-                           : "view: which profile? name a file ('-' reads standard input)");
+                           : "view: no profile is given: name a file ('-' reads standard input)");
     if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
         return err_set(err, EXIT_ERROR, "view: a page is not for a terminal: -o FILE.html");
     return 0;

@@ -32,8 +32,8 @@ void doctor_attach(const struct doctor *d, struct doctor_finding *f)
                    scope);
     else
         doctor_say(f, DOCTOR_LIMITED,
-                   "kernel.yama.ptrace_scope is %ld: your own processes can be sampled, but only "
-                   "children's memory read",
+                   "kernel.yama.ptrace_scope is %ld: your own processes can be sampled, but "
+                   "kelvin can read the memory of its children only",
                    scope);
     if (f->state != DOCTOR_OK)
         doctor_fix(f, "sudo sysctl kernel.yama.ptrace_scope=0%s",
@@ -148,10 +148,11 @@ void doctor_usable(const struct doctor *d, struct doctor_finding *f)
 {
     const struct fingerprint *h = &d->host;
     if (h->cpus_quota > 0 && h->cpus_quota < h->cpus_usable) {
-        doctor_say(f, DOCTOR_LIMITED,
-                   "%d of %d usable, but a limit on the time of %.2f: threads are stopped when it "
-                   "is spent",
-                   h->cpus_usable, h->cpus_online, h->cpus_quota);
+        doctor_say(
+            f, DOCTOR_LIMITED,
+            "%d of %d usable, but limited to the time of %.2f CPUs: threads are stopped when "
+            "it is spent",
+            h->cpus_usable, h->cpus_online, h->cpus_quota);
         doctor_fix(f, "docker update --cpus 0 CONTAINER   # or the cgroup's cpu.max");
     } else if (h->cpus_usable < h->cpus_online) {
         doctor_say(f, DOCTOR_NOTE, "%d of %d: bound by affinity", h->cpus_usable, h->cpus_online);

@@ -172,7 +172,7 @@ static const char *no_wakers(const struct doctor *d)
     if (d->perf_system ||
         (geteuid() != 0 &&
          !sysfile_long(d->root, "/sys/kernel/tracing/events/sched/sched_waking/id", &id)))
-        return "that takes root";
+        return "that needs root";
     return NULL;
 }
 
@@ -181,7 +181,7 @@ void doctor_waits(const struct doctor *d, struct doctor_finding *f)
 {
     char why[128];
     if (d->perf_user) {
-        doctor_say(f, DOCTOR_NO, "%s; waits for locks can be recorded even so",
+        doctor_say(f, DOCTOR_NO, "%s; waits for locks can still be recorded",
                    doctor_perf_reason(d, d->perf_user, why, sizeof why));
         fix_refusal(d, f, d->perf_user, 1);
     } else if (d->perf_kernel) {

@@ -157,7 +157,8 @@ void page_comparison(struct document *d, const struct suite *s, const struct sui
             document_text(d, "%s.", buf_cstr(&b));
         }
     if (r->unlike)
-        document_text(d, "What was measured differs in more than the program: %s.", r->unlike);
+        document_text(d, "This run and the baseline differ in more than the program: %s.",
+                      r->unlike);
     if (suite_same_work(r))
         document_text(d, "It got slower with the same number of instructions: " COMPARISON_SAME_WORK
                          ".");

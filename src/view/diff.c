@@ -60,7 +60,7 @@ void diff_basis(struct buf *b, const struct diff *d)
                either ? "or" : "confirmed by", either ? "" : "p at most 0.05, ", d->least_p,
                either ? ", whichever is surer; they share the level" : "");
     if (d->least_p > 0.05)
-        buf_str(b, ", too few to prove anything: four per side are the least");
+        buf_str(b, ", too few to prove anything: four per side are the minimum");
 }
 
 /* --- lists --- */

@@ -309,10 +309,11 @@ static void add_processes(struct document *d, const struct heapstory *s)
 {
     char n[UNITS_MAX];
     if (s->processes > 1 && !s->selected)
-        document_text(d,
-                      "These numbers are sums over %s processes. What a process held when it ended "
-                      "counts as never freed, and those sums may exceed the peak.",
-                      units_count(n, s->processes));
+        document_text(
+            d,
+            "These numbers are sums over %s processes. Memory that a process held when it "
+            "ended counts as never freed, and those sums may exceed the peak.",
+            units_count(n, s->processes));
     if (s->running)
         document_text(d,
                       "%s process%s still running when the recording ended: later allocations and "

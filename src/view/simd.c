@@ -88,8 +88,8 @@ static void print_features(FILE *out, const struct simd_view *v)
     if (!v->host_known)
         return;
     if (v->all.needs & ~v->host_has)
-        fputs("          (!) this host does not have it: code that is chosen at run time, or it "
-              "would fail here\n",
+        fputs("          (!) this host does not have it: either that code is chosen at run time, "
+              "or it fails here\n",
               out);
     uint32_t unused = v->host_has & ~v->all.needs;
     fputs("          on this host and not in this code:", out);

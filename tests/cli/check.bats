@@ -97,7 +97,7 @@ setup() {
     complains "cannot open 'none.rules'"
     kelvin check app.txt
     exits 1
-    complains "which rules"
+    complains "name a profile and a file of rules"
 }
 
 @test "a profile that cannot be read is an input error, as everywhere" {

@@ -158,7 +158,7 @@ small() {
     small
     kelvin fold
     exits 1
-    complains "which profile?"
+    complains "no profile is given"
     kelvin fold small.folded small.folded
     exits 1
     complains "one profile at a time"

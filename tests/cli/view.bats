@@ -108,7 +108,7 @@ END
     need_page
     kelvin view
     exits 1
-    complains "which profile?"
+    complains "no profile is given"
     kelvin view a b c
     exits 1
     complains "one profile, or two to compare"

@@ -191,8 +191,9 @@ static void add_resources(struct document *d, const struct bench_report *r)
         }
     }
     if (guessed)
-        document_text(d, "How CPU time divides into user and system is not known of runs with less "
-                         "than 40 ms of it.");
+        document_text(d,
+                      "Runs with less than 40 ms of CPU time do not show how it divides into user "
+                      "and system.");
 }
 
 /* --- what was counted --- */

@@ -105,10 +105,11 @@ void bench_table_add(struct document *d, const struct bench_table *t, enum measu
     document_heading(d, "Baselines");
     document_table(d, columns, 1 + 2 * t->n_sets);
     size_t hidden = bench_table_add_rows(d, t, m);
-    document_text(d,
-                  "Medians of the %s. The factor is to the best of the row, which has a star. "
-                  "The sets were not measured side by side: small factors prove nothing.",
-                  measure_infos[m].title);
+    document_text(
+        d,
+        "Medians of the %s. Factors are relative to the best of the row, which has a star. "
+        "The sets were not measured side by side: small factors prove nothing.",
+        measure_infos[m].title);
     if (hidden)
         document_text(d, "%zu that differ by less than %g%%, or have no %s, are not shown.", hidden,
                       100 * t->threshold, measure_infos[m].title);
