@@ -89,13 +89,32 @@ void words_join(struct buf *line, char *const *words, size_t n)
     }
 }
 
+/* NAME=VALUE, as a shell takes it in front of a command, also of one in parentheses. */
+static bool is_assignment(const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    word += strspn(word, "(");
+    size_t n = strspn(word, letters);
+    word += n;
+    return n && (*word == '=' || (word[0] == '+' && word[1] == '='));
+}
+
+/* The word of N that names the program: the values in front of it may be secrets. */
+static const char *program_word(char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_assignment(words[i]))
+            return words[i];
+    return "sh";
+}
+
 void words_hide(struct buf *b, const char *line)
 {
     struct words w;
     struct err ignored;
     bool whole = words_split(&w, text_of(line), WORDS_BLANKS, &ignored) == 0;
     if (w.at.n)
-        words_quote(b, w.at.at[0]);
+        words_quote(b, program_word(w.at.at, w.at.n));
     if (!whole)
         buf_str(b, " (arguments not shown)");
     else if (w.at.n > 1)

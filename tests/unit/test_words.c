@@ -65,6 +65,28 @@ static void words_put_together_come_apart_again(void **state)
     expect(buf_cstr(&line), WORDS_BLANKS, "./app|it's||a b|$HOME|x=1,2|\\\"`|a\nb");
 }
 
+/* Also what a shell sets for the program, in front of it. */
+static void only_the_program_is_for_everybody(void **state)
+{
+    static const char *const cases[][2] = {
+        {"./app", "./app"},
+        {"./app x 'y z'", "./app (2 arguments not shown)"},
+        {"TOKEN=hush B+=hush ./app x | cat", "./app (5 arguments not shown)"},
+        {"(TOKEN=hush ./app)", "'./app)' (1 argument not shown)"},
+        {"TOKEN='hush a' ./app", "./app (1 argument not shown)"},
+        {"TOKEN=hush", "sh"},
+        {"/opt/a=b/app x", "/opt/a=b/app (1 argument not shown)"},
+        {"TOKEN=hush ./app 'no end", "./app (arguments not shown)"},
+        {"", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        autobuf struct buf shown = {0};
+        words_hide(&shown, cases[i][0]);
+        assert_string_equal(buf_cstr(&shown), cases[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -72,6 +94,7 @@ int main(void)
         cmocka_unit_test(words_put_together_come_apart_again),
         cmocka_unit_test(backslashes_are_undone_as_a_shell_does),
         cmocka_unit_test(quote_without_end_is_an_error),
+        cmocka_unit_test(only_the_program_is_for_everybody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
