@@ -325,8 +325,14 @@ class App {
         const lanesKey = JSON.stringify([this.base(), this.state.focus, this.state.ignore, this.state.scope, this.state.where, this.state.subtree]);
         const lanes = lanesKey === this.lanesKey ? null : this.lanes.ask();
         this.lanesKey = lanesKey;
-        const about = await asked;
+        let about = await asked;
         if (!about) return;
+        // Waits have stacks of their own: a function that no sample has may be in those.
+        if (about.error && tab === 'waits') {
+            const waits = await this.ask('about', {...this.selection(), event: 'waits', value: null, ask: 'about'});
+            if (!waits) return;
+            if (!waits.error) about = waits;
+        }
         if (about.error) {
             if (!this.about) return this.withoutLink(about.error);
             this.showCrumbs();

@@ -938,6 +938,18 @@ const cases = {
                 assert.match(await selected(page), /^2,000 samples/, hash);
             });
     },
+    // Waits have stacks of their own: a function may be in those alone.
+    async waitslink() {
+        await withPage({hash: '#tab=waits&focus=^read$'}, async page => {
+            assert.equal(await page.locator('.toast').count(), 0);
+            assert.deepEqual(await crumbs(page), ['focusread']);
+            assert.match(await selected(page), /^[\d,]+ waits/);
+            assert.match(await page.locator('main').innerText(), /read ←|read\n/);
+            await tab(page, 'Functions');
+            assert.match(await page.locator('main').innerText(), /^Nothing was recorded with all of: focus \^read\$/);
+        });
+        await withPage({hash: '#tab=waits&focus=^nosuch$'}, async page => assert.match(await page.locator('.toast').innerText(), /nosuch.* All of it is shown\.$/));
+    },
     // Ten tabs of one server, all at once; each has a selection of its own.
     async tabs() {
         await withPage({}, async first => {

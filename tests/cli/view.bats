@@ -881,6 +881,15 @@ END
     in_page link "file://$PWD/page.html"
 }
 
+@test "view in a browser: a link to the waits of a function that no sample has shows them" {
+    need_page
+    local recording=$ROOT/tests/golden/views/input/waits-pipe.kelvin
+    kelvin report "$recording" --focus '^read$'
+    exits 1
+    kelvin view "$recording" -o page.html
+    in_page waitslink "file://$PWD/page.html"
+}
+
 @test "view in a browser: a report opens the page that is packed in it" {
     need_page
     timed
