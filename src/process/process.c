@@ -178,6 +178,7 @@ static void process_clear(struct process_state *proc)
     proc->space = NULL;
     proc->executable = proc->jitdump = 0;
     proc->asked_root = proc->asked_labels = false;
+    proc->unreported = 0;
 }
 
 /* What it ran stays known: samples of its last moments may still come. */
@@ -325,6 +326,7 @@ void processes_comm(struct processes *ps, int pid, int tid, const char *comm, bo
         ps->on_exec(ps->on_exec_arg, pid, comm);
     struct process_state *proc = process_get(ps, pid);
     process_clear(proc);
+    proc->unreported = ps->live ? 1 : 0;
     if (proc->row.i && ps->labels)
         ps->profile->processes.at[proc->row.i].attrs = process_labels(ps, proc, name);
 }
@@ -531,6 +533,7 @@ static void set_executable(struct processes *ps, struct process_state *proc, uin
 void processes_mmap(struct processes *ps, const struct process_map *m)
 {
     struct process_state *proc = process_get(ps, m->pid);
+    proc->unreported = 0;
     if (!has_room(ps, proc->space))
         return;
     struct address_space *as = space_own(ps, proc);

@@ -244,6 +244,7 @@ enum unwind_end processes_walk(struct processes *ps, const struct process_sample
 
 static enum unwind_end add_user_frames(struct processes *ps, const struct process_sample *s)
 {
+    process_look_again(ps, s->pid);
     struct address_space *as = space_of(ps, s->pid);
     const uint64_t *pcs = s->user_pcs;
     size_t n = s->n_user_pcs;

@@ -68,6 +68,7 @@ struct process_state {
     struct process_id row; /* 0 = none yet */
     bool asked_labels;     /* else what it belongs to is that of the process that started it */
     struct process_belongs belongs;
+    uint32_t unreported; /* samples since it runs a program none of whose maps was reported */
     struct address_space *space;
 };
 
@@ -127,6 +128,12 @@ struct str_id process_str(struct processes *ps, uint32_t text);
 /* The labels of a process whose first thread is called COMM; none unless asked for. */
 struct attrs_id process_labels(struct processes *ps, struct process_state *proc,
                                struct str_id comm);
+
+/*
+ * A sample of PID is to be unwound. The kernel reports no maps of a program that runs as another
+ * user than the one who starts it (setuid), not even to root: then they are read here.
+ */
+void process_look_again(struct processes *ps, int pid);
 
 /* Look now whose it is: what it starts inherits that. */
 void process_ask(struct processes *ps, int pid);

@@ -45,6 +45,24 @@ static int scan_maps(struct processes *ps, int pid, struct err *err)
     return 0;
 }
 
+/*
+ * Not at once, when the reports are likely on their way; and again and again, but ever more seldom,
+ * as libraries may come.
+ */
+void process_look_again(struct processes *ps, int pid)
+{
+    enum { FIRST = 4 };
+    struct process_state *proc = process_find(ps, pid);
+    struct err gone;
+    if (!proc || !proc->unreported)
+        return;
+    uint32_t samples = ++proc->unreported;
+    if (samples < FIRST || (samples & (samples - 1)))
+        return;
+    scan_maps(ps, pid, &gone);
+    process_find(ps, pid)->unreported = samples;
+}
+
 static void scan_comm(struct processes *ps, int pid, int tid)
 {
     char path[64], comm[64] = "";
