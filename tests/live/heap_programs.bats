@@ -42,17 +42,20 @@ END
 #include <pthread.h>
 #include <stdlib.h>
 static void *volatile kept;
+static long rounds = 200000;
 static void *run(void *arg)
 {
-    for (int i = 0; i < 200000; i++) {
+    for (long i = 0; i < rounds; i++) {
         kept = malloc(40);
         free(kept);
     }
     return arg;
 }
-int main(void)
+int main(int argc, char **argv)
 {
     pthread_t t;
+    if (argc > 1)
+        rounds = atol(argv[1]);
     pthread_create(&t, NULL, run, NULL);
     pthread_join(t, NULL);
     run(NULL);
@@ -66,7 +69,8 @@ END
     "$KELVIN" heap r.kelvin | grep -q "exact: every allocation was counted" || fail "$("$KELVIN" heap r.kelvin)"
     "$KELVIN" fold --value allocations r.kelvin >folded
     [ "$(awk '/;run / { n += $NF } END { print n }' folded)" = 400000 ] || fail "$(cat folded)"
-    kelvin record --engine timer --min-samples 0 -o r.kelvin -- unshare --pid --fork ./many
+    # Long enough for a timer that ticks a few times in a hundredth of a second.
+    kelvin record --engine timer --min-samples 0 -o r.kelvin -- unshare --pid --fork ./many 15000000
     exits 0
     "$KELVIN" fold r.kelvin | grep -q "^many;.*;run" || fail "$("$KELVIN" fold r.kelvin)"
 
