@@ -29,7 +29,8 @@ PROGRAMS = {
     "sort": "sort -R numbers",
     "sha256sum": "sha256sum numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers numbers",
     "awk": "awk '{ n[$1 % 1000] += length($1) } END { for (k in n) s += n[k]; print s }' numbers",
-    "grep": "grep -cE '([0-9])([0-9]).*\\2\\1' numbers",
+    # Its output is a file: when that is /dev/null, it ends at the first line that matches.
+    "grep": "grep -cE '([0-9])([0-9]).*\\2\\1' numbers >counted",
     "sed": "sed -E 's/([0-9])1/one\\1/g' numbers",
     "python3": "python3 -c 'd = {}\nfor i in range(700000): d[i % 999] = d.get(i % 999, 0) + i'",
     "perl": "perl -e 'for (1..1700000) { $h{$_ % 999} .= \"x\" if $_ % 7 } print scalar keys %h'",
