@@ -136,6 +136,40 @@ END
     [ -x .kelvin/programs/static/program/app ]
 }
 
+# Three programs keep the CPU busy that ./app is bound to, for a minute at most; $others are their numbers.
+start_others() { # CPU
+    local i
+    others=()
+    for i in 1 2 3; do
+        taskset -c "$1" timeout 60 sh -c 'while :; do :; done' &
+        others+=($!)
+    done
+}
+
+@test "programs that were started since the baseline break no gate, kept program or not" {
+    command -v taskset >/dev/null || skip "no taskset"
+    local cpu
+    cpu=$(taskset -pc $$ | grep -o '[0-9]*$')
+    build_app 20000
+    # The words that bind it are the command here: no program is kept.
+    kelvin bench -q --runs 24 --name it --save bound "taskset -c $cpu ./app"
+    exits 0
+    taskset -c "$cpu" "$KELVIN" bench -q --runs 24 --name it --save kept ./app >/dev/null
+    [ -x .kelvin/programs/kept/program/app ]
+    start_others "$cpu"
+    sleep 0.2
+    kelvin bench -q --runs 24 --name it --against bound --max-regression 60% --format json "taskset -c $cpu ./app"
+    local code=$status text=$output said=$stderr
+    run --separate-stderr taskset -c "$cpu" "$KELVIN" bench -q --runs 24 --name it --against kept --max-regression 150% --format json ./app
+    kill "${others[@]}"
+    wait "${others[@]}" 2>/dev/null || true
+    # Beside each other both wait alike. Apart, wall time is that of another hour, and CPU time says so.
+    [[ $stderr == *"in turns"* && $status != 3 ]] || fail "$status: $stderr"
+    [ "$(jq '.comparisons[0].after / .comparisons[0].before > 1.6' <<<"$text")" = true ] || skip "the CPU was as busy before: $text"
+    [ "$code" = 4 ] || fail "exit code $code: $said"
+    [[ $said == *"not decided whether 'it' is more than 60% slower than in 'bound'"* || $said == *"not decided"* ]] || fail "$said"
+}
+
 @test "a program that others may not read is kept that way, and without its owner's rights" {
     build_app 10
     chmod 4700 app

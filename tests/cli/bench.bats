@@ -421,6 +421,36 @@ END
     has_not "same number of instructions"
 }
 
+@test "the same source shifted by 32 bytes is slower with the same number of instructions, beside a baseline too" {
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "the same in the plain build"
+    command -v valgrind >/dev/null || "$KELVIN" bench -q --count instructions --runs 1 true || skip "nothing counts instructions here"
+    # What is added to lies in one page, or on the border of two.
+    cat >sum.c <<'END'
+static unsigned char pages[8192] __attribute__((aligned(4096)));
+int main(void)
+{
+    volatile unsigned long *at = (volatile unsigned long *)(pages + 4096 - 36 + SHIFT);
+    for (int i = 0; i < 2000000; i++)
+        *at = *at + 1;
+    return *at == 0;
+}
+END
+    touch kelvin.conf
+    gcc -O1 -DSHIFT=0 sum.c -o sum
+    cp sum plain
+    bench --runs 12 --measure cpu --name it --save main ./sum
+    gcc -O1 -DSHIFT=32 sum.c -o sum
+    bench --runs 16 --measure cpu --name plain --name shifted ./plain ./sum
+    exits 0
+    has "slower"
+    [[ $(tr -s '\n ' ' ' <<<"$output") == *"'shifted' uses "*"more CPU time than 'plain'"*"; with the same number of instructions"* ]] || fail "$output"
+    [[ $(tr -s '\n ' ' ' <<<"$output") == *"where code and data lie in memory, or waiting, may be the cause, not more work"* ]] || fail "$output"
+    bench --runs 16 --measure cpu --name it --against main --max-regression 30% ./sum
+    exits 3
+    says "in turns"
+    says "with the same number of instructions"
+}
+
 @test "a busy machine is said" {
     unshare -rm true 2>/dev/null || skip "needs a mount namespace"
     echo "9999.50 1 1 1/1 1" >busy

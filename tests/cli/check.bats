@@ -254,6 +254,10 @@ assert d["growth"]["whole"]["costs"] == [1e6 * n for n in (440, 960, 2240)]' || 
     kelvin check --sizes 100,200,400 a.txt b.txt c.txt --value samples
     exits 0
     has "Total cost ~ size^1.00 (1.00 to 1.00), closest to O(n) (off by x1.00)."
+    sed 's/ cpu-clock:/ cycles:/' b.txt >other.txt
+    kelvin check --sizes 100,200,400 a.txt other.txt c.txt
+    exits 1
+    complains "these profiles cannot be compared" "the event differs: 'cpu-clock' and 'cycles'"
 }
 
 @test "wrong sizes are told" {

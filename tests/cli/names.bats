@@ -192,6 +192,33 @@ pprof() { # FILE BUILD-ID OFFSET-IN-MAPPING OFFSET-IN-FILE
     [ "$("$KELVIN" fold perf.data 2>/dev/null | share other)" -eq 0 ]
 }
 
+@test "a program that was rebuilt is compared by the names that its recordings carry, when the old one is gone" {
+    can_record
+    local work
+    for work in 3 15; do
+        cat >app.c <<SOURCE
+#define WORK __attribute__((noinline)) static unsigned long
+#define LOOP(n) unsigned long x = n; for (unsigned long i = 0; i < n; i++) x = x * 6364136223846793005ul + (x >> 7); return x
+WORK steady(unsigned long n) { LOOP(n); }
+WORK parse(unsigned long n) { LOOP(n); }
+int main(void)
+{
+    return steady(150000000) + parse(${work}0000000) == 1;
+}
+SOURCE
+        gcc -O1 app.c -o app
+        strip -o stripped app # what is not recorded cannot be named later
+        "$KELVIN" record -q --min-samples 0 --allow-partial -o "$work.kelvin" -- ./app
+    done
+    rm app app.c
+    kelvin diff 3.kelvin 15.kelvin
+    exits 0
+    [[ $(tr -s '\n ' ' ' <<<"$output") == *"Verdict: regressed"*"'parse' "* ]] || fail "$output"
+    [[ $output == *" steady"* && $output != *"no function names"* && $output != *"[app]"* ]] || fail "$output"
+    kelvin diff --format json 3.kelvin 15.kelvin
+    [ "$(jq -c '[.functions[] | select(.self.proven) | .name]' <<<"$output")" = '["parse"]' ] || fail "$output"
+}
+
 @test "a program in /dev/shm gets names" {
     can_record
     [ -d /dev/shm ] && [ -w /dev/shm ] || skip "no /dev/shm"
@@ -204,8 +231,8 @@ pprof() { # FILE BUILD-ID OFFSET-IN-MAPPING OFFSET-IN-FILE
     [ "$("$KELVIN" fold shm.kelvin | share 'main;spin')" -ge 80 ] || fail "$("$KELVIN" fold shm.kelvin)"
 }
 
-@test "a rule that forbids malloc finds it by its public name" {
-    can_record
+# ./alloc, which allocates and frees all the time.
+compile_mallocs() {
     cat >alloc.c <<'SOURCE'
 #include <stdlib.h>
 int main(void)
@@ -219,6 +246,11 @@ int main(void)
 }
 SOURCE
     gcc -O1 alloc.c -o alloc
+}
+
+@test "a rule that forbids malloc finds it by its public name" {
+    can_record
+    compile_mallocs
     "$KELVIN" record -q --min-samples 0 --allow-partial -o alloc.kelvin -- ./alloc
     echo 'absent malloc' >perf.rules
     kelvin check alloc.kelvin perf.rules
@@ -226,6 +258,35 @@ SOURCE
     "$KELVIN" fold alloc.kelvin >folded
     ! grep -q '__GI_\|__libc_malloc\|__libc_free' folded || fail "$(grep -o '[^; ]*__GI_[^; ]*\|__libc_[a-z]*' folded | sort -u | head)"
     grep -q ';malloc' folded && grep -q ';free' folded || fail "$(cut -c1-200 folded | head -n 5)"
+}
+
+@test "malloc is malloc with the C library's debug symbols and without, for rules and for reports" {
+    can_record
+    local libc id with symbols
+    libc=$(ldd "$KELVIN" | awk '$1 == "libc.so.6" { print $3 }')
+    id=$(build_id "$libc")
+    with=/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
+    compile_mallocs
+    echo 'absent malloc' >absent.rules
+    echo 'total malloc <= 0.5%' >most.rules
+    mkdir none
+    is_real_root && symbols="unshare -m" || symbols="unshare -rm"
+    # shellcheck disable=SC2016  # for the shell inside
+    $symbols sh -c 'mount --bind none /usr/lib/debug && exec "$1" record -q --min-samples 0 --allow-partial -o without.kelvin -- ./alloc' - "$KELVIN" ||
+        skip "needs a mount namespace"
+    "$KELVIN" record -q --min-samples 0 --allow-partial -o with.kelvin -- ./alloc
+    for symbols in without with; do
+        kelvin check $symbols.kelvin absent.rules
+        exits 3
+        kelvin check $symbols.kelvin most.rules
+        exits 3
+        kelvin report $symbols.kelvin --callers malloc
+        exits 0
+        [[ $output == *"Total "[1-9]* ]] || fail "$output"
+        "$KELVIN" fold $symbols.kelvin >folded
+        ! grep -q '__GI_\|__libc_malloc\|__libc_free' folded || fail "$symbols: $(grep -o '__GI_[^; ]*\|__libc_[a-z]*' folded | sort -u)"
+    done
+    [ -e "$with" ] || skip "the C library's debug symbols are not installed: only seen without them"
 }
 
 @test "a program may be overwritten while its recording is named" {
