@@ -85,6 +85,15 @@ keys_are_told() {
     done
 }
 
+# Options that sentences of the program name: of some command, or of another tool.
+advice_is_possible() {
+    local option of_others="--all-cpus --args --call-graph --no-children --stdio --interpreted-frames-native-stack"
+    of_others+=" --perf-basic-prof --perf-basic-prof-only-functions --perf-prof"
+    { for option in $(commands); do options "$option"; done; tr ' ' '\n' <<<"$of_others"; } | sort -u >"$tmp/options"
+    cat src/analysis/*.c src/cmd/*.c | grep -oE '"([^"\]|\\.)*"' | grep -oE -- "(^|[^a-zA-Z0-9_-])--[a-z][a-z0-9-]+" |
+        grep -oE -- '--[a-z0-9-]+' | sort -u | comm -23 - "$tmp/options" | sed 's/$/ is named in src, and no command has it/'
+}
+
 version_has_changes() {
     grep -qF "$("$kelvin" --version | sed 's/^kelvin //; q')" CHANGES || echo "CHANGES does not tell of this version"
 }
@@ -125,6 +134,7 @@ for format in $(formats); do
 done
 holds "doc/suite.md tells of every key" keys_are_told
 holds "doc/formats.md has the layout of recordings as they are" layout_is_complete
+holds "sentences name options that there are" advice_is_possible
 holds "CHANGES tells of this version" version_has_changes
 holds "links in the pages lead somewhere" links_lead_somewhere
 echo "1..$n"
