@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "suite/run_inner.h"
 #include "suite/run_variants.h"
+#include "suite/sanlog.h"
 
 #include <unistd.h>
 
@@ -11,8 +12,8 @@ struct sanitizer {
     enum suite_finder finder;
     const char *variant; /* its folder; no section can have such a name */
     const char *flags;
-    const char *trace;   /* what such a program has in it */
-    const char *finding; /* what stands in the first line of each */
+    const char *trace; /* what such a program has in it */
+    const char *mark;  /* what stands in the first line of each finding, before its kind */
     const char *options;
 };
 
@@ -20,7 +21,7 @@ static const struct sanitizer sanitizers[] = {
     {COLLECT_ASAN, FOUND_ASAN, "asan+", "-g -fsanitize=address", "__asan_init",
      "ERROR: AddressSanitizer: ", "ASAN_OPTIONS=detect_leaks=0"},
     {COLLECT_UBSAN, FOUND_UBSAN, "ubsan+", "-g -fsanitize=undefined", "ubsan",
-     ": runtime error: ", "UBSAN_OPTIONS=print_stacktrace=0"},
+     ": runtime error: ", "UBSAN_OPTIONS=print_stacktrace=1"},
     {COLLECT_TSAN, FOUND_TSAN, "tsan+", "-g -fsanitize=thread", "__tsan_init",
      "WARNING: ThreadSanitizer: ", "TSAN_OPTIONS=exitcode=0"},
 };
@@ -89,22 +90,14 @@ static bool is_instrumented(const char *line, const struct sanitizer *s)
     return b.n && memmem(b.at, b.n, s->trace, strlen(s->trace));
 }
 
-/* The first line of each finding. */
-static struct suite_findings count_findings(const char *log, const struct sanitizer *s)
+static struct suite_findings sanitize_take(const char *log, const struct sanitizer *s)
 {
+    autofree char *here = getcwd(NULL, 0);
+    struct sanlog_opts o = {.mark = s->mark, .root = here ? here : "", .most = SANITIZE_SHOWN};
     autobuf struct buf all = {0}, text = {0};
     struct suite_findings f = {.made = true};
     read_bytes(&all, log);
-    struct text rest = buf_text(&all);
-    while (rest.n) {
-        struct text line = text_cut(&rest, '\n');
-        if (!memmem(line.at, line.n, s->finding, strlen(s->finding)))
-            continue;
-        if (f.n++ < SANITIZE_SHOWN)
-            buf_printf(&text, "%.*s\n", TEXT_ARG(line));
-    }
-    if (f.n > SANITIZE_SHOWN)
-        buf_printf(&text, "and %zu more\n", f.n - SANITIZE_SHOWN);
+    f.n = sanlog_read(buf_text(&all), &o, &text);
     f.text = mem_strdup(buf_cstr(&text));
     return f;
 }
@@ -130,7 +123,7 @@ static int run_sanitized(struct run *r, struct suite_result *w, const struct san
     words_done(&env);
     if (rc != 0)
         return -1;
-    w->findings[s->finder] = count_findings(r->log, s);
+    w->findings[s->finder] = sanitize_take(r->log, s);
     exec_say(&done, &said);
     if ((done.end != EXEC_EXITED || done.status != 0) && !w->findings[s->finder].n) {
         w->findings[s->finder].made = false;

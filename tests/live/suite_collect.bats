@@ -434,11 +434,12 @@ CONF
     has perf/small.md 'No findings.'
     kelvin run --set 'workload.small.command=./faulty 4'
     [ "$status" = 3 ] || fail "one past the end: $status" "$stderr"
-    has perf-failed/small.md 'ERROR: AddressSanitizer: heap-buffer-overflow'
+    has perf-failed/small.md '^heap-buffer-overflow in main (faulty.c:7): WRITE of size 4$'
     has perf-failed/summary.md 'has findings'
-    [[ $stderr == *"found: 1 by AddressSanitizer ("*heap-buffer-overflow* && $stderr != *rules* ]] || fail "$stderr"
+    [[ $stderr == *"found: 1 by AddressSanitizer (heap-buffer-overflow in main (faulty.c:7): WRITE of size 4)"* && $stderr != *rules* ]] || fail "$stderr"
     kelvin run --set 'workload.small.command=./faulty 100000000' --set workload.small.collect=ubsan
     [ "$(jq -c '.workloads[0].ubsan_findings' perf-failed/run.json)" = 1 ] || fail "$(cat perf-failed/run.json)"
+    has perf-failed/small.md "^signed integer overflow in main (faulty.c:8): "
     kelvin run --set 'build.command=cc faulty.c -o faulty'
     [ "$status" = 4 ] || fail "a build that does not heed CFLAGS: $status" "$stderr"
     [[ $stderr == *"small: no asan: the program that was built has no trace of it"* ]]
