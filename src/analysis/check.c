@@ -38,6 +38,7 @@ static const char *suffix_of(enum rule_unit unit, bool one)
 {
     switch (unit) {
     case RULE_SHARE:
+    case RULE_SCATTERED:
     case RULE_RELATIVE:
         return "%";
     case RULE_POINTS:
@@ -120,7 +121,7 @@ static void add_between(struct buf *b, struct interval i, enum rule_unit unit)
 static void add_bound(struct buf *b, double value, enum rule_unit unit)
 {
     char s[UNITS_MAX];
-    bool percent = unit == RULE_SHARE || is_change(unit);
+    bool percent = unit == RULE_SHARE || unit == RULE_SCATTERED || is_change(unit);
     if (unit == RULE_BYTES || unit == RULE_TIME)
         buf_str(b, units_scaled(s, value, unit == RULE_TIME ? SCALED_NS : SCALED_BYTES));
     else if (is_counted(unit) || (!percent && value >= 1e5 && value < 1e15))

@@ -80,11 +80,12 @@ extern const char *const rule_tier_names[TIERS]; /* "primary"... */
 struct interval rule_tier_range(enum rule_tier tier);
 
 enum rule_unit {
-    RULE_NONE,     /* there is no range: present, absent */
-    RULE_SHARE,    /* of the whole, 0 to 1 */
-    RULE_COUNT,    /* samples */
-    RULE_RELATIVE, /* change of a share, as part of what it was before */
-    RULE_POINTS,   /* change of a share, as part of the whole: 0.05 is 5 points */
+    RULE_NONE,      /* there is no range: present, absent */
+    RULE_SHARE,     /* of the whole, 0 to 1 */
+    RULE_SCATTERED, /* a standard deviation as part of the mean: may be above 1 */
+    RULE_COUNT,     /* samples */
+    RULE_RELATIVE,  /* change, as part of what it was before */
+    RULE_POINTS,    /* change of a share, as part of the whole: 0.05 is 5 points */
     RULE_EXPONENT,
     RULE_BITS, /* width of vectors */
     RULE_BYTES,
@@ -98,6 +99,7 @@ enum rule_unit {
     RULE_NUMBER, /* of a unit that the program chose */
     RULE_EVENTS,
     RULE_PER_1000, /* events per 1000 instructions */
+    RULE_UNITS,
 };
 
 /* Both ends belong to it; -INFINITY and INFINITY where it is open. */

@@ -179,7 +179,8 @@ static const struct unit_limits {
 } limits[] = {
     [RULE_SHARE] = {"a share is from 0 to 100%", 0, 100, 0.01},
     [RULE_COUNT] = {"a number of samples is from 0 up", 0, 1e18, 1},
-    [RULE_RELATIVE] = {"a share cannot shrink by more than 100%", -100, 1e6, 0.01},
+    [RULE_SCATTERED] = {"scatter is from 0% up", 0, 1e6, 0.01},
+    [RULE_RELATIVE] = {"nothing can shrink by more than 100%", -100, 1e6, 0.01},
     [RULE_POINTS] = {"a change is from -100 to +100 points", -100, 100, 0.01},
     [RULE_EXPONENT] = {"an exponent is from -10 to 10", -10, 10, 1},
     [RULE_BITS] = {"a width is from 64 to 512 bits", 64, 512, 1},
@@ -253,9 +254,11 @@ static int rule_take_unit(struct rule_line *l, struct rule_range *r, bool percen
         r->unit = RULE_POINTS;
         return 0;
     }
-    if (r->unit == RULE_SHARE && !percent)
-        return rule_fail(l, at, "a share is in %%: write a '%%' behind the number");
-    if (r->unit != RULE_SHARE && r->unit != RULE_RELATIVE && percent)
+    bool scatter = r->unit == RULE_SCATTERED, parts = scatter || r->unit == RULE_SHARE;
+    if (parts && !percent)
+        return rule_fail(l, at, "%s is in %%: write a '%%' behind the number",
+                         scatter ? "scatter" : "a share");
+    if (!parts && r->unit != RULE_RELATIVE && percent)
         return rule_fail(l, at - 1, "no '%%' here");
     return 0;
 }

@@ -16,7 +16,7 @@ static enum rule_unit unit_of_runs(enum rule_kind kind)
 {
     switch (kind) {
     case RULE_SCATTER:
-        return RULE_SHARE;
+        return RULE_SCATTERED;
     case RULE_R2:
         return RULE_FIT;
     case RULE_FLOPS:

@@ -63,7 +63,8 @@ static int read_rules(struct run *r, struct suite_result *w, const char *path)
     return rc;
 }
 
-/* Each line that is wrong is reported; the first one is the error. */
+/* Each line that is wrong is reported in the order of the file. The last of them is the error,
+ * which the caller reports. */
 static int check_rules_file(const struct run *r, const char *path, struct err *err)
 {
     struct rules rules = {0};
@@ -71,12 +72,13 @@ static int check_rules_file(const struct run *r, const char *path, struct err *e
     if (reader_open_file(&in, path, err) != 0)
         return -1;
     int rc = rules_parse(&rules, reader_peek(&in, RULES_MAX_BYTES + 1));
-    for (size_t i = 1; rc && i < rules.errors.n && i < 20; i++)
-        run_say(r, "%s:%u:%u: %s", path, rules.errors.at[i].line, rules.errors.at[i].column,
-                rules.errors.at[i].text);
-    if (rc != 0)
-        err_set(err, EXIT_ERROR, "%s:%u:%u: %s", path, rules.errors.at[0].line,
-                rules.errors.at[0].column, rules.errors.at[0].text);
+    size_t n = rules.errors.n < 20 ? rules.errors.n : 20;
+    for (size_t i = 0; i < n; i++) {
+        const struct rule_error *e = &rules.errors.at[i];
+        err_set(err, EXIT_ERROR, "%s:%u:%u: %s", path, e->line, e->column, e->text);
+        if (i + 1 < n)
+            run_say(r, "%s", err->text);
+    }
     reader_close(&in);
     rules_done(&rules);
     return rc;

@@ -21,14 +21,26 @@ static void interval(struct json *j, struct interval i, bool known)
     json_close(j, '}');
 }
 
-static const char *const unit_names[] = {
-    [RULE_NONE] = "",        [RULE_SHARE] = "share",
-    [RULE_COUNT] = "count",  [RULE_RELATIVE] = "relative",
-    [RULE_POINTS] = "share", [RULE_EXPONENT] = "exponent",
-    [RULE_BITS] = "bits",    [RULE_BYTES] = "bytes",
-    [RULE_BLOCKS] = "count", [RULE_TIME] = "ns",
-    [RULE_SPANS] = "count",  [RULE_PER_SECOND] = "per second",
+static const char *const unit_names[RULE_UNITS] = {
+    [RULE_NONE] = "",
+    [RULE_SHARE] = "share",
+    [RULE_SCATTERED] = "relative",
+    [RULE_COUNT] = "count",
+    [RULE_RELATIVE] = "relative",
+    [RULE_POINTS] = "share",
+    [RULE_EXPONENT] = "exponent",
+    [RULE_BITS] = "bits",
+    [RULE_BYTES] = "bytes",
+    [RULE_BLOCKS] = "count",
     [RULE_PER_OP] = "count",
+    [RULE_TIME] = "ns",
+    [RULE_SPANS] = "count",
+    [RULE_PER_SECOND] = "per second",
+    [RULE_FIT] = "",
+    [RULE_GFLOPS] = "GFLOP/s",
+    [RULE_NUMBER] = "",
+    [RULE_EVENTS] = "count",
+    [RULE_PER_1000] = "per 1000",
 };
 
 static void result(struct json *j, const struct check_result *r)

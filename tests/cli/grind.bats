@@ -54,6 +54,13 @@ assert rows["inlined.h:5"] == 100 and rows["main.c:10"] == 120 and rows["main.c:
     has_not "Caches and branches"
 }
 
+@test "rules on simulated misses say in JSON what they count" {
+    printf 'cache-misses <= 8\nl1-misses hash <= 500 per 1000\n' >misses.rules
+    kelvin check "$ROOT/tests/golden/cachegrind/two.out" misses.rules --format json
+    exits 0
+    [ "$(jq -r '[.results[].unit] | join(", ")' <<<"$output")" = "count, per 1000" ] || fail "$output"
+}
+
 @test "damage in the header is an error that says where" {
     printf 'positions: line\nfn=a\n1 2\n' >a.out
     kelvin fold --from callgrind a.out

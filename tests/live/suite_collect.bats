@@ -19,8 +19,10 @@ assert n["location"] == {"path": "perf.rules", "lines": {"begin": 1}}, n' "$outp
         --set workload.small.pool-time=0
     exits 4
     said "no recording to check the rules against"
-    printf 'self suspect <> 5%%\n' >perf.rules
+    printf 'self suspect <> 5%%\nscatter <= 5\nsamples many\n' >perf.rules
     kelvin run --set check.rules=perf.rules
+    [ "$(grep -o 'perf.rules:[0-9]*' <<<"$stderr" | tr '\n' ' ')" = "perf.rules:1 perf.rules:2 perf.rules:3 " ] ||
+        fail "not in the order of the file: $stderr"
     exits 1
     said "perf.rules:1:"
 }

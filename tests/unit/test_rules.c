@@ -217,7 +217,10 @@ static void rules_of_runs_have_the_units_of_what_they_measure(void **state)
     rules_done(&r);
     rule = one(&r, "scatter <= 5 % over 10 runs");
     assert_int_equal(rule.least_runs, 10);
-    is_range(rule.range, RULE_SHARE, -INFINITY, 0.05);
+    is_range(rule.range, RULE_SCATTERED, -INFINITY, 0.05);
+    rules_done(&r);
+    rule = one(&r, "scatter <= 150 %");
+    is_range(rule.range, RULE_SCATTERED, -INFINITY, 1.5);
     rules_done(&r);
     rule = one(&r, "r2 >= 0.95");
     is_range(rule.range, RULE_FIT, 0.95, INFINITY);
@@ -349,7 +352,10 @@ static const struct {
     {"present \xc3\xbcml\xc3\xa4ut x", 16, "unexpected 'x'"},
     {"time <= 5", 10, "a time has a unit"},
     {"time f 10..50 MB", 15, "not a unit of time"},
-    {"scatter <= 5", 13, "write a '%'"},
+    {"scatter <= 5", 13, "scatter is in %: write a '%'"},
+    {"scatter >= -1 %", 9, "scatter is from 0%"},
+    {"memory >= -1 %", 14, "no '%' here"},
+    {"diff memory >= -101 %", 13, "nothing can shrink"},
     {"scatter <= 5 % ove 10 runs", 16, "unexpected 'ove"},
     {"scatter <= 5 % overt 10 runs", 16, "did you mean 'over'"},
     {"scatter <= 5 % over 1 runs", 21, "over 2 to"},
