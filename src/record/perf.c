@@ -465,9 +465,9 @@ static void read_counts(struct perf_run *r)
         f->counted = r->attrs[i].clock ? cpu_ns : whole.value + part.value;
         /* An event of a thread is enabled wherever that runs, and counts on its own CPU only: on
          * all of them together it should count as long as the thread has a CPU. */
-        uint64_t wanted_ns = r->opts.machine ? whole.enabled_ns : cpu_ns;
+        uint64_t wanted_ns = r->opts.machine ? whole.enabled_ns + part.enabled_ns : cpu_ns;
         f->enabled_ns = r->attrs[i].clock ? 0 : wanted_ns;
-        f->running_ns = r->attrs[i].clock ? 0 : whole.running_ns;
+        f->running_ns = r->attrs[i].clock ? 0 : whole.running_ns + part.running_ns;
         if (f->obtained == BY_HARDWARE && !r->attrs[i].attr.exclude_kernel)
             f->sampled_ns = sampled_by_counter(f);
         lost_of_all += lost_of[i] = whole.lost + part.lost;
