@@ -48,7 +48,7 @@ static void without_a_frame_of_the_project_the_nearest_is_named(void **state)
     is_read_as(ASAN,
                "==9==" ASAN "attempting double-free on 0x60 in thread T0:\n"
                "    #0 0x7f in __interceptor_free ../../src/libsanitizer/x.cpp:52\n"
-               "    #1 0x55 in drop /home/me/other/d.c:3\n"
+               "    #1 0x55 in drop /opt/other/d.c:3\n"
                "    #2 0x7f in __libc_start_main csu/../csu/libc-start.c:360:3\n",
                "attempting double-free in drop (d.c:3)\n");
     is_read_as(ASAN,
