@@ -151,10 +151,15 @@ static int session_keep_run(struct session *s, size_t item, long block,
             s->run.value[m] = NAN; /* valgrind's own, not the command's */
         count_parse(buf_text(&s->run.answer), s->opts.count_valgrind, s->run.value);
     }
-    if (s->opts.exact && !s->opts.allocations && isnan(s->run.value[s->opts.measure]))
+    if (s->opts.exact && !s->opts.allocations && isnan(s->run.value[s->opts.measure])) {
+        struct text said = buf_text(s->run.said.n ? &s->run.said : &s->run.answer);
+        if (!s->opts.count_valgrind)
+            said = text_of("another program, or kernel.nmi_watchdog, used the CPU's counters for a "
+                           "part of the run; end that and try again");
         return err_set(err, EXIT_ERROR, "no count of %s of '%s': %.*s",
                        measure_infos[s->opts.measure].title, s->plan->items.at[item].line,
-                       TEXT_ARG(buf_text(s->run.said.n ? &s->run.said : &s->run.answer)));
+                       TEXT_ARG(said));
+    }
     if (s->opts.allocations && keep_allocations(s, item, a, err) != 0)
         return -1;
     if (s->run.output_cut)
