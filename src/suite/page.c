@@ -241,7 +241,7 @@ void page_scatter_cell(struct document *d, const struct repeats_summary *s)
 {
     double scatter = repeats_scatter(s);
     char text[32] = "-";
-    if (isfinite(scatter))
+    if (isfinite(scatter) && s->median != 0) /* of what hardly ever happens it says nothing */
         snprintf(text, sizeof text, "%.1f%%%s", 100 * scatter,
                  scatter > REPEATS_SCATTER_LIMIT ? " !" : "");
     document_cell(d, text_of(text), 0);
@@ -449,6 +449,8 @@ static void add_reading(struct document *d, const struct suite *s, const struct 
     add_overruled(&again, s, r->workload.name);
     document_heading(d, "Reproduce");
     document_code(d, buf_cstr(&again));
+    if (!r->recordings.n && !r->has_heap)
+        return;
     document_heading(d, "How to read it");
     document_text(d, "A share such as 5.0%% ±1.4 is an estimate: in 95 of 100 recordings the true "
                      "share lies within the 1.4 points. Self is time in a function's own code, "

@@ -38,8 +38,8 @@ static void verdict_cell(struct document *d, const struct suite_benchmarks *b,
         snprintf(text, sizeof text, "new");
     else if (c && isfinite(c->paired.interval.high))
         snprintf(text, sizeof text, "%s%s, %+.1f%% (%+.1f to %+.1f)", comparison_word(c),
-                 c->gate == GATE_BROKEN ? " than allowed" : "", 100 * (c->paired.ratio - 1),
-                 100 * (c->paired.interval.low - 1), 100 * (c->paired.interval.high - 1));
+                 c->gate == GATE_BROKEN ? " than allowed" : "", units_change(c->paired.ratio),
+                 units_change(c->paired.interval.low), units_change(c->paired.interval.high));
     else if (c)
         snprintf(text, sizeof text, "too few runs");
     document_cell(d, text_of(text), 0);

@@ -110,7 +110,7 @@ static void add_verdict(struct document *d, const struct suite *s, const struct 
     const char *title = measure_infos[c->measure].title;
     suite_say_comparison(&b, s, r, c);
     document_text(d, "%c%s: %s, %+.1f%%. %c%s.", toupper((unsigned char)*title), title + 1,
-                  comparison_word(c), 100 * (p->ratio - 1), toupper((unsigned char)*buf_cstr(&b)),
+                  comparison_word(c), units_change(p->ratio), toupper((unsigned char)*buf_cstr(&b)),
                   buf_cstr(&b) + 1);
 }
 
@@ -396,7 +396,7 @@ static void summary_change(FILE *out, const struct suite_result *r)
         if (r->has_compared[i]) {
             const struct comparison *c = &r->compared[i];
             fprintf(out, "%s%s %s, %+.1f%%", any ? "; " : "", measure_infos[c->measure].title,
-                    comparison_word(c), 100 * (c->paired.ratio - 1));
+                    comparison_word(c), units_change(c->paired.ratio));
             any = true;
         }
     if (r->benchmarks && r->benchmarks->outcome.against.n) {

@@ -28,8 +28,9 @@ static void page_scopes_quantile(struct document *d, const struct scope_quantile
     units_scaled(low, q->interval.low, SCALED_NS);
     if (isfinite(q->interval.high))
         units_scaled(high, q->interval.high, SCALED_NS);
-    autofree char *range = isfinite(q->interval.high) ? mem_printf("%s..%s", low, high)
-                                                      : mem_printf("at least %s", low);
+    autofree char *range = isfinite(q->interval.high) ? mem_printf("%s to %s", low, high)
+                           : q->interval.low > 0      ? mem_printf("at least %s", low)
+                                                      : mem_strdup("-");
     document_cell(d, text_of(range), 0);
 }
 

@@ -433,6 +433,7 @@ CONF
     kelvin run
     [ "$status" = 0 ] || fail "nothing to find: $status" "$stderr"
     has perf/small.md 'Memory errors (AddressSanitizer)'
+    ! grep -q 'How to read it\|flame graph' perf/small.md || fail "it explains what the page does not have"
     has perf/small.md 'No findings.'
     kelvin run --set 'workload.small.command=./faulty 4'
     [ "$status" = 3 ] || fail "one past the end: $status" "$stderr"
