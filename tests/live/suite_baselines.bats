@@ -180,3 +180,24 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     [[ $stderr != *history.max-size* ]]
     [ "$(find .kelvin/archive -mindepth 1 -maxdepth 1 -name '2*' | wc -l)" = 2 ]
 }
+
+@test "the recipe for every night publishes, and mails when it got slower" {
+    mkdir -p bin www
+    git clone -q . project
+    sed '/^## Every night/,/^## /!d' "$ROOT/doc/ci.md" | sed -n '/^```sh$/,/^```$/p' | sed '/^```/d; s,/srv/www/perf,$HOME/www,' >nightly.sh
+    ln -s "$(readlink -f "$KELVIN")" bin/kelvin
+    printf '#!/bin/sh\necho "$2" >"$HOME/mail" && cat >>"$HOME/mail"\n' >bin/mail
+    chmod +x bin/mail nightly.sh
+    night() { run --separate-stderr env HOME="$PWD" PATH="$PWD/bin:$PATH" sh nightly.sh; }
+    (cd project && kelvin run -q --save nightly && [ "$status" = 0 ]) || fail "no baseline"
+    night
+    [ "$status" = 0 ] || [ "$status" = 4 ] || fail "$status" "$stderr"
+    [[ $stderr != *"cannot stat"* && $stderr != *"name one"* ]] || fail "$stderr"
+    [ -f www/perf/index.html ] && [ -f www/perf-history.html ] && [ -f www/perf-steps.html ] && [ ! -e mail ] || fail "$(ls www)" "$stderr"
+    sed -i 's/#define WORK 100/#define WORK 3000/' app.c
+    git -c user.name=t -c user.email=t@t commit -qam slower
+    night
+    [ "$status" = 3 ] || fail "$status" "$stderr"
+    has mail 'performance: .* slower'
+    has mail 'regressed'
+}
