@@ -24,7 +24,7 @@ export class EventsPane {
     }
     columns() {
         const s = this.app.state, sorted = (id, text, cell) => el(cell, {'aria-sort': s.eventsort === id ? (id === 'duration' ? 'descending' : 'ascending') : null}, button(text, 'Sort by ' + text, () => this.app.change({eventsort: id}, {replace: true})));
-        this.table.head.replaceChildren(sorted('time', 'time', 'th.r'), sorted('duration', 'duration', 'th.r'), sorted('event', 'event', 'th'), sorted('name', 'name', 'th'), sorted('thread', 'thread', 'th.mid'), el('th.wide', null, 'details'));
+        this.table.titles(sorted('time', 'time', 'th.r'), sorted('duration', 'duration', 'th.r'), sorted('event', 'event', 'th'), sorted('name', 'name', 'th'), sorted('thread', 'thread', 'th.mid'), el('th.wide', null, 'details'));
     }
     async update() {
         const s = this.app.state, key = JSON.stringify(this.question(0, Rows.page));

@@ -18,6 +18,13 @@ export class Rows {
         this.wanted = null;
         new ResizeObserver(() => this.show()).observe(this.box);
     }
+    // The titles of the columns. The one that has the focus keeps it: who sorts by keyboard goes on from there.
+    titles(...cells) {
+        const held = this.head.contains(document.activeElement) ? document.activeElement.title : null;
+        this.head.replaceChildren(...cells);
+        const again = held && [...this.head.querySelectorAll('button')].find(b => b.title === held);
+        if (again) again.focus({preventScroll: true});
+    }
     get reachable() { return Math.min(this.n, MOST); }
     // Begin anew with the first of N rows.
     begin(n, rows) {

@@ -25,10 +25,11 @@ export class TablePane {
     }
     columns() {
         const s = this.app.state, noun = this.app.about.noun === 'time' ? 'time' : 'value';
-        const sorted = (id, text) => el('th.r', {'aria-sort': s.sort === id ? (id === 'name' ? 'ascending' : 'descending') : null},
-            button(text, 'Sort by ' + text, () => this.app.change({sort: id})));
-        this.head.replaceChildren(sorted('self', 'self'), el('th.mid'), el('th.r.wide', null, noun), sorted('total', 'total'), el('th.wide'), el('th.r.wide', null, noun),
-            el('th.r.mid', null, 'samples'), el('th', {'aria-sort': s.sort === 'name' ? 'ascending' : null}, button(s.by, 'Sort by name', () => this.app.change({sort: 'name'}))),
+        const sorter = (id, text, title) => button(text, 'Sort by ' + title, () => this.app.change({sort: id}));
+        const sorted = (id, cell, text) => el(cell, {'aria-sort': s.sort === id ? (id === 'name' ? 'ascending' : 'descending') : null}, sorter(id, text, id));
+        this.table.titles(sorted('self', 'th.r', 'self'), el('th.mid'), el('th.r.wide', null, sorter('self', noun, 'self ' + noun)),
+            sorted('total', 'th.r', 'total'), el('th.wide'), el('th.r.wide', null, sorter('total', noun, 'total ' + noun)),
+            sorted('samples', 'th.r.mid', 'samples'), sorted('name', 'th', s.by),
             el('th.mid', null, s.by === 'function' ? 'module' : ''), el('th.wide', null, s.by === 'function' ? 'file' : ''));
     }
     question(skip, top) {

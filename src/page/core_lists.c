@@ -12,13 +12,16 @@ enum { ROWS_MAX = 10000 };
 
 struct ranked {
     const struct flat *f;
-    enum { BY_TOTAL, BY_SELF, BY_NAME } sort;
+    enum ranked_sort { RANKED_TOTAL, RANKED_SELF, RANKED_SAMPLES, RANKED_NAME } sort;
 };
 
-/* Behind those with a self time of their own, the others by total. */
+/* After those with a self time or samples of their own, the others by total. */
 static int64_t ranked_self(const struct ranked *r, const struct flat_row *row)
 {
-    return r->sort == BY_SELF && row->self > 0 ? row->self : 0;
+    int64_t own = r->sort == RANKED_SELF      ? row->self
+                  : r->sort == RANKED_SAMPLES ? row->self_count
+                                              : 0;
+    return own > 0 ? own : 0;
 }
 
 static int ranked_before(const void *a, const void *b, void *ctx)
@@ -29,7 +32,7 @@ static int ranked_before(const void *a, const void *b, void *ctx)
     int64_t sx = ranked_self(r, rx), sy = ranked_self(r, ry);
     if (sx != sy)
         return sx < sy ? 1 : -1;
-    if (r->sort != BY_NAME && !sx && rx->total != ry->total)
+    if (r->sort != RANKED_NAME && !sx && rx->total != ry->total)
         return rx->total < ry->total ? 1 : -1;
     int names = strcmp(flat_name(r->f, x).at, flat_name(r->f, y).at);
     return names ? names : (x > y) - (x < y);
@@ -54,6 +57,15 @@ static uint32_t *list_rows(const struct flat *f, const char *pattern, size_t *re
     return rows;
 }
 
+static enum ranked_sort ranked_by(const char *sort)
+{
+    static const char *const names[] = {"total", "self", "samples", "name"};
+    for (int i = RANKED_TOTAL; sort && i <= RANKED_NAME; i++)
+        if (strcmp(sort, names[i]) == 0)
+            return (enum ranked_sort)i;
+    return RANKED_TOTAL;
+}
+
 /* The list that Q asks for in V->ranked, its first N at least in order: a page comes back for more
  * of the same list. */
 static int rank_list(struct core_view *v, const struct flat *f, const struct question *q, size_t n,
@@ -70,10 +82,7 @@ static int rank_list(struct core_view *v, const struct flat *f, const struct que
     uint32_t *rows = list_rows(f, q->pattern, &all, err);
     if (!rows)
         return -1;
-    struct ranked r = {f, !q->sort                       ? BY_TOTAL
-                          : strcmp(q->sort, "name") == 0 ? BY_NAME
-                          : strcmp(q->sort, "self") == 0 ? BY_SELF
-                                                         : BY_TOTAL};
+    struct ranked r = {f, ranked_by(q->sort)};
     n = n > twice ? n : twice;
     n = n < all ? n : all;
     firsts_order(rows, all, n, ranked_before, &r);

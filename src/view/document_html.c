@@ -4,6 +4,8 @@
 #include "view/document.h"
 #include "view/markdown.h"
 
+#include "web_sort_js.h"
+
 static const char page_style[] =
     ":root{color-scheme:light dark;--bg:#fff;--fg:#1c1e21;--dim:#5b6168;--line:#dcdfe3;"
     "--bar:#ffd9b0;--box:#f5f6f8}"
@@ -35,19 +37,10 @@ static const char page_style[] =
     ".m li{max-width:52rem}.m ul,.m ol{margin:.3rem 0;padding-left:1.6rem}"
     ".m code{background:var(--box);padding:0 .25em;border-radius:3px}"
     ".m blockquote{margin:.5rem 0;padding-left:.9rem;color:var(--dim);"
-    "border-left:2px solid var(--line)}";
-
-/* A click on a title sorts by that column, largest first; another turns it round. Trees stay. */
-static const char page_script[] =
-    "document.querySelectorAll('table:not(.t)').forEach(t=>{const u={ns:1e-9,us:1e-6,"
-    "'\xc2\xb5s':1e-6,ms:1e-3,min:60,h:3600,KiB:1024,MiB:1048576,GiB:1073741824};"
-    "const v=c=>{const m=/^(-?[\\d.,]+)%? ?([^\\d\\s\xc2\xb1]*)/.exec(c.textContent);"
-    "return m?parseFloat(m[1].replace(/,/g,''))*(u[m[2]]||1):c.textContent?NaN:-Infinity};"
-    "t.querySelectorAll('th').forEach((h,i)=>{let up=false;h.tabIndex=0;h.style.cursor='pointer';"
-    "const sort=()=>{const r=[...t.rows].slice(1),k=h.className==='r'?-1:1,d=up?-k:k;up=!up;"
-    "r.sort((a,b)=>{const x=a.cells[i],y=b.cells[i];return d*(h.className==='r'?v(x)-v(y)||0:"
-    "x.textContent.localeCompare(y.textContent))});r.forEach(x=>x.parentNode.appendChild(x))};"
-    "h.onclick=sort;h.onkeydown=e=>{if(e.key==='Enter')sort()}})})";
+    "border-left:2px solid var(--line)}"
+    "th[aria-sort]{color:var(--fg);font-weight:600}th[aria-sort=descending]::after{content:' "
+    "\\25be'}"
+    "th[aria-sort=ascending]::after{content:' \\25b4'}";
 
 static void document_html_put(FILE *out, struct text t)
 {
@@ -204,7 +197,7 @@ void document_print_html(FILE *out, const struct document *d, const char *title,
     html_element(out, "title", text_of(title));
     fprintf(out, "<style>%s</style>\n</head>\n<body>\n", page_style);
     document_print_still(out, d, title, figures);
-    fprintf(out, "<script>%s</script>\n", page_script);
+    fprintf(out, "<script>%s</script>\n", web_sort_js);
     if (figures && figures->end)
         figures->end(out, figures->end_ctx);
     fputs("</body>\n</html>\n", out);

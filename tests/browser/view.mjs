@@ -380,6 +380,65 @@ const cases = {
             assert.equal(await page.getByRole('tab', {name: 'Callers'}).getAttribute('aria-selected'), 'true');
         });
     },
+    // Each title that sorts does so by click, Enter and Space, says so, and keeps the focus.
+    async sorting() {
+        await withPage({hash: '#tab=functions&sort=name', width: 1600}, async page => {
+            const cells = n => page.locator('main tbody tr').evaluateAll((all, n) => all.map(r => r.children[n].textContent), n);
+            const number = text => text ? parseFloat(text.replace(/,/g, '')) * (/ms/.test(text) ? 1e-3 : 1) : 0;
+            const columns = [['Sort by self', 0, 0], ['Sort by self time', 2, 0], ['Sort by total', 3, 3], ['Sort by total time', 5, 3], ['Sort by samples', 6, 6], ['Sort by name', 7, 7]];
+            assert.equal(await page.locator('main th button').count(), columns.length);
+            const names = await cells(7);
+            assert.ok(names.length > 3);
+            for (const how of ['click', 'Enter', 'Space'])
+                for (const [title, values, marked] of [...columns, columns[0]]) {
+                    const other = page.locator(`main th button[title="${/total/.test(title) ? 'Sort by name' : 'Sort by total'}"]`), own = page.locator(`main th button[title="${title}"]`);
+                    await then(page, () => other.click());
+                    await then(page, async () => { if (how === 'click') await own.click(); else { await own.focus(); await page.keyboard.press(how); } });
+                    const now = await cells(values), say = `${title} by ${how}: ${now}`;
+                    if (values === 7) assert.deepEqual(now, [...names].sort(), say);
+                    else assert.deepEqual(now.map(number), now.map(number).sort((a, b) => b - a), say);
+                    assert.deepEqual([...await cells(7)].sort(), [...names].sort(), 'the same rows');
+                    assert.deepEqual(await page.locator('main th').evaluateAll(all => all.map((t, i) => [i, t.getAttribute('aria-sort')]).filter(([, sort]) => sort)), [[marked, values === 7 ? 'ascending' : 'descending']], say);
+                    assert.equal(await page.evaluate(() => document.activeElement.title), title, 'it keeps the focus');
+                }
+        });
+    },
+    // The same in a report, for every column of every table but trees: twice turns the order round.
+    async reportsort() {
+        await withPage({dead: true}, async page => {
+            const tables = page.locator('table:not(.t)');
+            let numbers = 0, words = 0;
+            for (let t = 0; t < await tables.count(); t++) {
+                const table = tables.nth(t), titles = table.locator('th'), cells = n => table.locator('tr').evaluateAll((all, n) => all.slice(1).map(r => r.cells[n].textContent.trim()), n);
+                const rows = async () => (await table.locator('tr').allInnerTexts()).slice(1).sort();
+                const all = await rows();
+                for (let c = 0; c < await titles.count(); c++)
+                    for (const how of ['click', 'Enter', 'Space']) {
+                        const numeric = await titles.nth(c).getAttribute('class') === 'r', sort = () => how === 'click' ? titles.nth(c).click() : page.keyboard.press(how);
+                        await titles.nth((c + 1) % await titles.count()).click();
+                        await titles.nth(c).focus();
+                        for (const order of numeric ? ['descending', 'ascending', 'descending'] : ['ascending', 'descending', 'ascending']) {
+                            await sort();
+                            const now = await cells(c), say = `table ${t}, column ${c}, ${how}, ${order}: ${now}`, sign = order === 'ascending' ? 1 : -1;
+                            assert.equal(await titles.nth(c).getAttribute('aria-sort'), order, say);
+                            assert.equal(await table.locator('th[aria-sort]').count(), 1);
+                            assert.deepEqual(await rows(), all, 'the same rows');
+                            if (!numeric) {
+                                assert.deepEqual(now, [...now].sort((a, b) => sign * a.localeCompare(b)), say);
+                                words += new Set(now).size > 1;
+                                continue;
+                            }
+                            const scale = {ms: 1e-3, us: 1e-6, ns: 1e-9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3};
+                            const values = now.map(x => parseFloat(x.replace(/,/g, '')) * (scale[/^[^ ]+ ([a-zA-Z]+)/.exec(x)?.[1]] || 1)), known = values.filter(v => !isNaN(v));
+                            assert.deepEqual(known, [...known].sort((a, b) => sign * (a - b)), say);
+                            assert.deepEqual(values.slice(known.length).filter(v => !isNaN(v)), [], `what is not known comes last: ${say}`);
+                            numbers += new Set(known).size > 1;
+                        }
+                    }
+            }
+            assert.ok(numbers > 0 && words > 0, `${numbers} orders of numbers and ${words} of words were seen`);
+        });
+    },
     // The terminal is asked what the page offers, and must have the same share for the first function.
     async command() {
         await withPage({hash: '#tab=functions&time=0.5..1.5&thread=worker-a&hide=%5Emain%24'}, async page => {

@@ -890,6 +890,25 @@ END
     in_page waitslink "file://$PWD/page.html"
 }
 
+@test "view in a browser: each column of functions sorts by click and by keyboard" {
+    need_page
+    timed
+    kelvin view timed.json -o page.html
+    exits 0
+    in_page sorting "file://$PWD/page.html"
+}
+
+@test "a report and a comparison in a browser: each column sorts by click and by keyboard" {
+    need_page
+    timed
+    kelvin report timed.json -o report.html
+    exits 0
+    in_page reportsort "file://$PWD/report.html"
+    sed 's/"weights": \[2000000, 2000000/"weights": [2000000, 90000000/' timed.json >later.json
+    kelvin diff timed.json later.json --force -o diff.html
+    in_page reportsort "file://$PWD/diff.html"
+}
+
 @test "view in a browser: a report opens the page that is packed in it" {
     need_page
     timed
