@@ -79,10 +79,12 @@ format_has_a_page() {
 }
 
 keys_are_told() {
-    local key
-    for key in $("$kelvin" help suite | sed -n 's/^  \([a-z]*\.[a-zA-Z.-]*\)$/\1/p'); do
-        grep -qF "| \`$key\` |" doc/suite.md || echo "doc/suite.md does not tell of $key"
-    done
+    local key means
+    "$kelvin" help suite | sed -n '/^  [a-z]*\.[a-zA-Z.-]*$/{N;s/^  //;s/\n */\t/;p}' |
+        while IFS=$'\t' read -r key means; do
+            grep -qxF "| \`$key\` | $means |" doc/suite.md ||
+                echo "doc/suite.md says something else of $key than 'kelvin help suite': $means"
+        done
 }
 
 # Options that sentences of the program name: of some command, or of another tool.
@@ -132,7 +134,7 @@ holds "man page of kelvin has every command" overview_is_complete
 for format in $(formats); do
     holds "doc/formats.md tells of $format" format_has_a_page "$format"
 done
-holds "doc/suite.md tells of every key" keys_are_told
+holds "doc/suite.md says of every key what 'kelvin help suite' says" keys_are_told
 holds "doc/formats.md has the layout of recordings as they are" layout_is_complete
 holds "sentences name options that there are" advice_is_possible
 holds "CHANGES tells of this version" version_has_changes
