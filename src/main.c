@@ -31,13 +31,14 @@ const struct command *command_find(const char *name)
 static const struct {
     const char *name, *instead;
 } known_elsewhere[] = {
-    {"stat", "'kelvin bench' times commands, and counts with --measure instructions"},
+    {"stat", "'kelvin bench' times commands, and counts with --count instructions"},
     {"script", "'kelvin fold' prints stacks, 'kelvin convert' writes other formats"},
     {"list", "'kelvin doctor' shows which events work here"},
     {"trace", "'kelvin record' samples; it does not trace system calls"},
     {"stackcollapse", "'kelvin fold' prints folded stacks"},
     {"flamegraph", "'kelvin flame' draws one"},
     {"completion", "'kelvin help --as bash' prints it for bash; or zsh, fish"},
+    {"version", "'kelvin --version' prints it"},
     {"compare", "'kelvin diff' compares profiles, 'kelvin bench' whole runs"},
 };
 

@@ -134,7 +134,7 @@ static int with_store(const struct cmd_bench_opts *o, struct err *err)
     autofree char *path = bench_store_path(so);
     /* Deleting and renaming make no sense in a store that is not there yet. */
     if (!so->list && access(path, F_OK) != 0)
-        return err_set(err, EXIT_ERROR, "there is no store '%s'", path);
+        return err_set(err, EXIT_ERROR, "there are no baselines yet (no store '%s')", path);
     if (store_open(&s, path, so->list ? STORE_READ : STORE_WRITE, err) != 0)
         return -1;
     int rc = so->list     ? bench_baselines_list(o, s, err)

@@ -26,7 +26,7 @@ const char *command_hint(enum err_hint hint)
         [HINT_NONE] = "",
         [HINT_OTHER_STORE] = "; name another file with --store",
         [HINT_TRUST_CONF] = "; if you trust it, name it with --conf",
-        [HINT_SAVE_BASELINE] = "; 'kelvin bench --save NAME' saves one",
+        [HINT_SAVE_BASELINE] = "; 'kelvin bench --save NAME COMMAND' saves one",
         [HINT_FORMAT] = "; see 'kelvin help formats', or name the format with --from",
         [HINT_STRICT] = " (--strict)",
         [HINT_FORCE] = "; --force shows the code it has now",
@@ -59,16 +59,17 @@ static const struct {
      "--call-graph is not needed: whole call stacks are always recorded, "
      "without frame pointers too"},
     {"record", "--all-cpus", "--all-cpus is called -a here, and -d SECONDS ends the recording"},
-    {"record", "-c", "-c is not there: -F HZ sets how often to sample"},
+    {"record", "-c", "there is no -c: -F HZ sets how often to sample"},
     {"record", "-t",
-     "-t is not there: -p PID samples all threads of a process; 'kelvin report "
+     "there is no -t: -p PID samples all threads of a process; 'kelvin report "
      "--thread ID' shows one"},
     {"report", "-i", "-i is not needed: 'kelvin report FILE'"},
     {"report", "--stdio", "--stdio is not needed: text is printed anyway"},
-    {"report", "-g", "-g is not needed: hot paths are always shown"},
-    {"report", "--sort", "--sort is not there: --by function, module, thread or line"},
-    {"report", "-s", "-s is not there: --by function, module, thread or line"},
-    {"report", "--no-children", "--no-children is not needed: self time has a table of its own"},
+    {"report", "-g", "-g is not needed: hot paths (call stacks) are always shown"},
+    {"report", "--sort", "there is no --sort: --by function, module, thread or line"},
+    {"report", "-s", "there is no -s: --by function, module, thread or line"},
+    {"report", "--no-children",
+     "--no-children is not needed: the table of functions is sorted by self time"},
     {"annotate", "-i", "-i is not needed: 'kelvin annotate FILE FUNCTION'"},
 };
 

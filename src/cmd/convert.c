@@ -98,8 +98,13 @@ static int convert_choose(const struct convert_opts *o, const struct exporter **
     *ret = o->to ? export_find(o->to) : export_for_path(o->output);
     if (!*ret && o->to)
         return no_format_to_write(o->to, err);
-    if (!*ret)
+    if (!*ret && strcmp(o->output, "-") == 0)
         return err_set(err, EXIT_ERROR, "no format to write: give --to; see 'kelvin help formats'");
+    if (!*ret)
+        return err_set(
+            err, EXIT_ERROR,
+            "no format has names that end like '%s': give --to; see 'kelvin help formats'",
+            o->output);
     if ((*ret)->binary && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
         return err_set(err, EXIT_ERROR, "%s is not for a terminal: give -o FILE", (*ret)->title);
     return 0;

@@ -22,11 +22,17 @@ static int no_topic(const char *topic)
     const char *names[64] = {"formats", "suite"};
     for (int i = 0; commands[i] && i < 61; i++)
         names[i + 2] = commands[i]->name;
-    const char *near = opt_nearest(topic, names);
+    const char *near = strcmp(topic, "rules") == 0 ? "check" : opt_nearest(topic, names);
     if (near)
         command_say("no help on '%s'; did you mean '%s'?", topic, near);
     else
         command_say("no help on '%s'; 'kelvin help' lists the commands", topic);
+    return EXIT_ERROR;
+}
+
+static int one_topic(void)
+{
+    command_say("help: one command or topic at a time");
     return EXIT_ERROR;
 }
 
@@ -59,6 +65,8 @@ static int help_run(const struct command *self, int n, char **args)
         completion_zsh(stdout);
     else if (strcmp(o.as, "fish") == 0)
         completion_fish(stdout);
+    else if (operands.n_operands > 1)
+        return one_topic();
     else if (operands.n_operands)
         return print_topic(operands.operands[0], o.as);
     else if (strcmp(o.as, "man") == 0)

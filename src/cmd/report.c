@@ -144,6 +144,17 @@ static void end_advice(struct report *r)
     }
 }
 
+/* A label that nothing has may be a misspelt word of the option's. */
+static void suggest_by(const char *by, struct err *err)
+{
+    static const char *const words[] = {
+        "function", "module", "file",   "line",    "thread", "process", "scope",     "pid",
+        "tid",      "state",  "reason", "command", "user",   "cgroup",  "container", NULL};
+    const char *near = by_of(by) == FLAT_LABEL ? opt_nearest(by, words) : NULL;
+    if (near && strcmp(near, by) != 0)
+        err_set(err, EXIT_ERROR, "no table by '%s'; did you mean '%s'?", by, near);
+}
+
 static int write_report(const struct cmd_report_opts *o, const struct input *in, size_t n,
                         struct err *err)
 {
@@ -174,6 +185,8 @@ static int write_report(const struct cmd_report_opts *o, const struct input *in,
     int rc = report_build(&r, &in->selection, &opts, err);
     if (rc == 0)
         end_advice(&r);
+    else if (o->by)
+        suggest_by(o->by, err);
     if (rc == 0 && (rc = publish_open(&file, o->output.path, err)) == 0) {
         report_print(file.out, o, &r);
         rc = publish_commit(&file, err);
@@ -198,8 +211,8 @@ static int report_on_several(const struct cmd_report_opts *o, char **paths, size
     int rc = EXIT_OK;
     if (n > MOST_RECORDINGS || o->by || o->callers) {
         err_set(&err, EXIT_ERROR,
-                n > MOST_RECORDINGS ? "%d recordings are the most"
-                                    : "--by and --callers are about one recording",
+                n > MOST_RECORDINGS ? "at most %d recordings at a time"
+                                    : "--by and --callers take one recording",
                 MOST_RECORDINGS);
         rc = command_fail(&err);
     } else if ((rc = input_load_all(in, paths, n, &o->input, want)) == EXIT_OK) {

@@ -267,23 +267,29 @@ static bool any_stream_is(const struct profile *p, const char *event)
     return false;
 }
 
-/* "cpu-clock samples, heap peak": as many as an error's text has room for. */
-static void list_values(const struct profile *p, struct buf *b)
+/* "samples, peak": the names of the events, or of the values of EVENT (NULL = of all), each once:
+ * as many as an error's text has room for. */
+static void list_choices(const struct profile *p, bool events, const char *event, struct buf *b)
 {
     enum { ROOM = 160 };
-    for (size_t i = 0; i < p->streams.n; i++) {
-        const struct stream *stream = p->streams.at[i];
-        struct text event = profile_str(p, stream->event);
-        for (int k = 0; k < stream->n_types; k++) {
-            struct text name = profile_str(p, stream->types[k].name);
-            if (b->n && b->n + event.n + name.n > ROOM) {
+    struct intern seen;
+    intern_init(&seen);
+    for (size_t i = 0; i < p->streams.n && b->n < ROOM; i++) {
+        const struct stream *s = p->streams.at[i];
+        if (event && !event_is(p, s, event))
+            continue;
+        for (int k = 0; k < (events ? 1 : s->n_types) && b->n < ROOM; k++) {
+            struct text name = profile_str(p, events ? s->event : s->types[k].name);
+            if (!name.n || intern_find(&seen, name) != IDMAP_NONE)
+                continue;
+            intern_add(&seen, name);
+            if (b->n + name.n > ROOM)
                 buf_str(b, ", ...");
-                return;
-            }
-            buf_printf(b, "%s%.*s%s%.*s", b->n ? ", " : "", TEXT_ARG(event), event.n ? " " : "",
-                       TEXT_ARG(name));
+            else
+                buf_printf(b, "%s%.*s", b->n ? ", " : "", TEXT_ARG(name));
         }
     }
+    intern_done(&seen);
 }
 
 /* Without EVENT the default stream's columns go first, then the others in their order. */
@@ -311,22 +317,20 @@ static bool find_value(const struct profile *p, const char *event, const char *v
 int profile_pick_value(const struct profile *p, const char *event, const char *value,
                        struct value_ref *ret, struct err *err)
 {
-    if (event && !any_stream_is(p, event) && !value) {
-        value = event;
-        event = NULL;
-    } else if (!event && !value && p->default_value.stream >= 0) {
+    bool is_event = !event || any_stream_is(p, event);
+    if (!event && !value && p->default_value.stream >= 0) {
         *ret = p->default_value;
         return 0;
     }
-    if (find_value(p, event, value, ret))
+    if (!is_event && !value ? find_value(p, NULL, event, ret) : find_value(p, event, value, ret))
         return 0;
     autobuf struct buf list = {0};
-    list_values(p, &list);
+    list_choices(p, !is_event, is_event ? event : NULL, &list);
     return err_set(err, EXIT_ERROR, "no %s '%s' in this profile; it has: %s",
-                   value ? "value" : "event",
-                   value   ? value
-                   : event ? event
-                           : "",
+                   is_event ? "value" : "event",
+                   !is_event ? event
+                   : value   ? value
+                             : "",
                    buf_cstr(&list));
 }
 

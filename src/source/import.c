@@ -161,11 +161,11 @@ int import_file(struct import *im, const char *path, const struct import_opts *o
     struct import_opts own = *opts;
     own.folder = inside ? path : NULL;
     if (inside && access(inside, F_OK) != 0)
-        return err_set(
-            err, EXIT_ERROR,
-            "'%s' is a directory, but neither a folder of continuous recordings nor one of "
-            "perf record, which has a file 'data'",
-            path);
+        return err_set(err, EXIT_ERROR,
+                       "'%s' is a folder, but neither one of continuous recordings (record "
+                       "--rotate) nor one of "
+                       "perf record, which has a file 'data'",
+                       path);
     if ((inside ? reader_open_file(&in, inside, err) : reader_open(&in, path, err)) != 0)
         return -1;
     int rc = import_reader(im, &in, name, &own, ret, err);

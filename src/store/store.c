@@ -312,7 +312,8 @@ int store_open(struct store **ret, const char *path, enum store_mode mode, struc
 {
     *ret = NULL;
     if (mode == STORE_READ && access(path, F_OK) != 0)
-        return err_set_hint(err, EXIT_ERROR, HINT_SAVE_BASELINE, "there is no store '%s'", path);
+        return err_set_hint(err, EXIT_ERROR, HINT_SAVE_BASELINE,
+                            "there are no baselines yet (no store '%s')", path);
     if (mode == STORE_WRITE && make_folder(path, err) != 0)
         return -1;
     if (check_header(path, err) != 0)

@@ -207,7 +207,7 @@ library() { # NAME
     mkdir empty
     kelvin fold empty
     exits 1
-    complains 'is a directory, but neither' "a file 'data'"
+    complains 'is a folder, but neither' "a file 'data'"
 }
 
 @test "pprof takes the program for the file, and prints none of our comments" {

@@ -194,5 +194,5 @@ stopped() { # RECORDER LEAST
     mkdir empty
     kelvin report empty
     exits 1
-    complains "'empty' is a directory"
+    complains "'empty' is a folder"
 }
