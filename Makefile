@@ -101,7 +101,7 @@ all: $(B)/kelvin $(AGENT) $(HEAP) $(HEAPLIB) $(B)/kelvin-heap.link $(LOCKS) $(SC
 
 help:
 	@echo 'make            build $(B)/kelvin'
-	@echo 'make demo       install what the build needs, build, draw an example'
+	@echo 'make demo       install what the build needs, build, draw an example, run a suite'
 	@echo 'make check      install what the tests need, build, test the program'
 	@echo 'make check-all  the same, once more with sanitizers, fuzzers, and tests that need more tools: a browser, Go, Rust, valgrind, perf'
 	@echo 'make check-rest after make check: only what check-all does besides'

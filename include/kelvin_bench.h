@@ -46,9 +46,9 @@ extern "C" {
                    sizeof kelvin_values_##name / sizeof kelvin_values_##name[0]))
 
 /*
- * A body that so many threads run at once, for each number given: BENCH_THREADS(push, 1, 4) gives
- * push/threads=1 and push/threads=4. All wait for each other where their loops begin, so
- * that thread 0 can set up what they share; each round lasts from the first start to the last end.
+ * A body that several threads run at once, for each number given: BENCH_THREADS(push, 1, 4) gives
+ * push/threads=1 and push/threads=4. The threads wait for each other where their loops begin, so
+ * that thread 0 can set up what they share. A round lasts from the first start to the last end.
  */
 #define BENCH_THREADS(name, ...)                                                       \
     static const size_t kelvin_values_##name[] = {__VA_ARGS__};                        \
@@ -70,10 +70,10 @@ extern "C" {
 
 /*
  * Barriers for the optimiser, without an instruction of their own.
- * KELVIN_KEEP(value): value is computed, each time, though nobody uses it.
- * KELVIN_HIDE(variable): what it holds is forgotten, and from then on read anew in each iteration,
- * so that nothing is computed ahead from it. KELVIN_CLOBBER(): all memory whose address was given
- * away is written, and may have changed.
+ * KELVIN_KEEP(value): the value is computed each time, although nothing uses it.
+ * KELVIN_HIDE(variable): the compiler forgets its value and reads it anew in each iteration, so
+ * that nothing is computed from it ahead. KELVIN_CLOBBER(): the compiler writes all memory whose
+ * address was given away, and must assume that it has changed.
  */
 #define KELVIN_CLOBBER() __asm__ volatile("" : : : "memory")
 #define KELVIN_HIDE(variable) __asm__ volatile("" : "+m"(variable) : : "memory")
@@ -98,7 +98,7 @@ void kelvin_flops(
 void kelvin_pause(void);
 void kelvin_resume(void);
 
-size_t kelvin_thread(void);  /* which of the threads this is: 0, 1... */
+size_t kelvin_thread(void);  /* the number of this thread: 0, 1... */
 size_t kelvin_threads(void); /* how many there are: 1 unless BENCH_THREADS */
 
 /* Run what the command line asks for: see --help. Returns the exit code. */

@@ -50,13 +50,13 @@ typedef void (*kelvin_function)(void);
     static void kelvin_equal_body_##name(struct kelvin_case *c)
 
 /*
- * An input that failed once and is from now on tried first. Printed when a proof fails; meant
+ * An input that failed once and is tried first from then on. Printed when a proof fails; meant
  * to be pasted below the KELVIN_EQUAL of that name.
  */
 #define KELVIN_REPRODUCE(name) KELVIN_REPRODUCE_2_(name, __COUNTER__)
 
 /*
- * The function that this run of the body is about. Both must have the same type. The same
+ * The function that this run of the body must call. Both must have the same type. The same
  * function twice is refused, and so is a body that does not call what it gets.
  */
 #define KELVIN_SIDE(c, reference, candidate)                     \
@@ -134,7 +134,7 @@ void kelvin_scale(struct kelvin_case *c, double magnitude);
         kelvin_race_lengths(c, kelvin_lengths, sizeof kelvin_lengths / sizeof kelvin_lengths[0]); \
     } while (0)
 
-/* A gate: fail unless the candidate is proven to be at least so many times as fast. */
+/* A gate: fail unless the candidate is proven to be at least this many times as fast. */
 void kelvin_min_speedup(struct kelvin_case *c, double times);
 
 /* Is this a race? To give it inputs like those of real life. */
@@ -185,8 +185,8 @@ void kelvin_result(struct kelvin_case *c, const char *name, int type, const void
 void kelvin_given(struct kelvin_case *c, const char *name, int type, const void *values, size_t n);
 void kelvin_given_place(struct kelvin_case *c, int place);
 
-/* For KELVIN_REPRODUCE: the inputs by their names. PLACE says where the array lies: 0 = ends at
- * an inaccessible page, -1 = begins behind one, else ends so many bytes before one. */
+/* For KELVIN_REPRODUCE: the inputs by their names. PLACE says where the array lies: 0 = ends at an
+ * inaccessible page, -1 = begins where one ends, else the bytes from its end to the next one. */
 static inline void kelvin_given_length(struct kelvin_case *c, const char *name, uint64_t n)
 {
     kelvin_given(c, name, KELVIN_U64_, &n, 1);
