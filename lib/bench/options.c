@@ -13,27 +13,27 @@ static const struct opt table[] = {
     {'q', "quick", OPT_FLAG, offsetof(struct options, quick), NULL,
      "0.2 s of warm-up, 0.8 s and 50 samples each: for CI"},
     {'w', "warm-up", OPT_NUMBER, offsetof(struct options, warm_up_s), "SECONDS",
-     "warm each one up for so long (default 3)", NULL, NULL, 0, 3600},
+     "how long to warm each one up (default 3)", NULL, NULL, 0, 3600},
     {'t', "time", OPT_NUMBER, offsetof(struct options, time_s), "SECONDS",
-     "measure each one for so long (default 5)", NULL, NULL, 0.001, 86400},
+     "how long to measure each one (default 5)", NULL, NULL, 0.001, 86400},
     {'n', "samples", OPT_INT, offsetof(struct options, samples), "N",
      "rounds into which that time is divided (default 100)", NULL, NULL, 2, 100000},
     {0, "limit", OPT_NUMBER, offsetof(struct options, limit_s), "SECONDS",
      "give up on one that takes longer than this; 0 = never (default 600)", NULL, NULL, 0, 1e6},
     {0, "inputs", OPT_NUMBER, offsetof(struct options, inputs), "N",
-     "try so many inputs in each KELVIN_EQUAL (default 1000000, with --quick 100000)", NULL, NULL,
-     1, 1e12},
+     "how many inputs to try in each KELVIN_EQUAL (default 1000000, with --quick 100000)", NULL,
+     NULL, 1, 1e12},
     {0, "seed", OPT_NUMBER, offsetof(struct options, seed), "N",
      "which inputs those are (default 1)", NULL, NULL, 1, 9e15},
     {0, "preemptions", OPT_INT, offsetof(struct options, preemptions), "N",
-     "in a schedule of KELVIN_INTERLEAVE, at most (default 2)", NULL, NULL, 0, 20},
+     "most preemptions in a schedule of KELVIN_INTERLEAVE (default 2)", NULL, NULL, 0, 20},
     {0, "schedules", OPT_NUMBER, offsetof(struct options, schedules), "N",
-     "try so many of each KELVIN_INTERLEAVE at most (default 100000, with --quick 10000)", NULL,
+     "most schedules to try in each KELVIN_INTERLEAVE (default 100000, with --quick 10000)", NULL,
      NULL, 1, 1e12},
     {0, "schedule", OPT_TEXT, offsetof(struct options, schedule), "WORD",
-     "run KELVIN_INTERLEAVE under this schedule only, as a failure has printed it"},
+     "run KELVIN_INTERLEAVE under this schedule only; a failure prints its word"},
     {0, "json", OPT_FLAG, offsetof(struct options, json), NULL,
-     "print an object per line for programs"},
+     "print JSON for programs, one object per line"},
     OPT_END,
 };
 
@@ -52,7 +52,7 @@ static void help(const char *program)
            "Times are per iteration, with a 95%% interval. Options can also be set in the "
            "environment:\n" OPTIONS_ENV
            "='--quick'. Under 'kelvin bench' results are kept and compared.\n"
-           "Exit codes: 0 all is well, 1 an error, 3 a gate failed.\n");
+           "Exit codes: 0 all passed, 1 an error, 3 a gate failed.\n");
 }
 
 /* --- what kelvin bench asks for --- */

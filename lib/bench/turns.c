@@ -250,8 +250,8 @@ static void turn_unblock(const void *on)
 static void turn_take_lock(const void *m)
 {
     if (turn_lock_at(m)->owner == me->number) {
-        turn_fail("thread %u locks a mutex that it holds (%s:%d)", me->number, me->last_file,
-                  me->last_line);
+        turn_fail("thread %u locks a mutex that it already holds (%s:%d)", me->number,
+                  me->last_file, me->last_line);
         turn_pass(TURNS_MAIN);
     }
     while (turn_lock_at(m)->owner != TURNS_MAIN)

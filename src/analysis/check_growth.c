@@ -32,7 +32,7 @@ int check_growth(struct check_job *job, const struct rule *rule, struct check_re
                             .interval = c.growth.interval,
                             .remedy = "more sizes, or longer runs, would decide"};
     if (!c.fits)
-        v.doubt = "it was met at fewer than two sizes";
+        v.doubt = "it was seen at fewer than two sizes";
     else if (isinf(c.growth.interval.low))
         v.doubt = "two sizes have an exponent but no interval: a third is needed";
     check_decide(job, &v, rule_bounds(rule), ret);

@@ -30,7 +30,7 @@ INSIGHT_TEST(insight_test_few)
     buf_printf(&ret->evidence, "only %lld sample%s: ", (long long)q->samples,
                q->samples == 1 ? "" : "s");
     if (q->samples < 10) /* nothing can show as 10% */
-        buf_str(&ret->evidence, "too few to say what takes how much");
+        buf_str(&ret->evidence, "too few to say where the time goes");
     else
         buf_printf(&ret->evidence, "a share shown as 10%% may be anything from %.0f%% to %.0f%%",
                    100 * i.low, 100 * i.high);

@@ -57,7 +57,9 @@ static int parse_simd(struct rule_line *l, struct rule *rule)
             return -1;
     }
     if (rule->range.unit == RULE_NONE && rule->width.unit == RULE_NONE)
-        return rule_fail(l, l->rest.at, "what of its code? write 'packed >= 80%%', 'width >= 256'");
+        return rule_fail(
+            l, l->rest.at,
+            "a simd rule needs a property of the code: write 'packed >= 80%%' or 'width >= 256'");
     return 0;
 }
 
@@ -85,7 +87,7 @@ static int parse_heap(struct rule_line *l, struct rule *rule)
                                                                                       : RULE_BYTES;
     if (per_op && !rule->function && rule_range_follows(l))
         return rule_fail(l, l->rest.at,
-                         "of which benchmark? write 'allocs_per_op parse/n=64 == 0'");
+                         "the benchmark's name is missing: write 'allocs_per_op parse/n=64 == 0'");
     if (per_op)
         l->noun = "benchmark";
     if (!rule->function && !rule_range_follows(l) && rule_take_function(l, rule) != 0)
@@ -224,7 +226,7 @@ static int parse_diff(struct rule_line *l, struct rule *rule)
     }
     if (!form || (form->kind != RULE_SELF && form->kind != RULE_TOTAL))
         return rule_fail(l, what.at,
-                         "'diff' goes on with 'total' or 'self' and the function's name, or with "
+                         "'diff' is followed by 'total' or 'self' and the function's name, or with "
                          "'peak' or another word of the heap, or with memory, cache-misses, "
                          "l1-misses or branch-misses");
     rule->kind = form->kind == RULE_SELF ? RULE_DIFF_SELF : RULE_DIFF_TOTAL;

@@ -177,24 +177,24 @@ static const struct unit_limits {
     const char *what;
     double low, high, scale;
 } limits[] = {
-    [RULE_SHARE] = {"a share is from 0 to 100%", 0, 100, 0.01},
-    [RULE_COUNT] = {"a number of samples is from 0 up", 0, 1e18, 1},
-    [RULE_SCATTERED] = {"scatter is from 0% up", 0, 1e6, 0.01},
+    [RULE_SHARE] = {"a share must be from 0% to 100%", 0, 100, 0.01},
+    [RULE_COUNT] = {"a number of samples cannot be below 0", 0, 1e18, 1},
+    [RULE_SCATTERED] = {"scatter cannot be below 0%", 0, 1e6, 0.01},
     [RULE_RELATIVE] = {"nothing can shrink by more than 100%", -100, 1e6, 0.01},
-    [RULE_POINTS] = {"a change is from -100 to +100 points", -100, 100, 0.01},
-    [RULE_EXPONENT] = {"an exponent is from -10 to 10", -10, 10, 1},
-    [RULE_BITS] = {"a width is from 64 to 512 bits", 64, 512, 1},
-    [RULE_BYTES] = {"a size is from 0 bytes up", 0, 1e18, 1},
-    [RULE_BLOCKS] = {"a number of blocks is from 0 up", 0, 1e18, 1},
-    [RULE_TIME] = {"a time is from 0 up", 0, 1e18, 1},
-    [RULE_SPANS] = {"a number of calls is from 0 up", 0, 1e18, 1},
-    [RULE_PER_SECOND] = {"a rate is from 0 up", 0, 1e18, 1},
-    [RULE_PER_OP] = {"a number of blocks is from 0 up", 0, 1e18, 1},
-    [RULE_FIT] = {"R2 is from 0 to 1", 0, 1, 1},
-    [RULE_GFLOPS] = {"GFLOP/s are from 0 up", 0, 1e12, 1},
-    [RULE_NUMBER] = {"a number is from -1e18 to 1e18", -1e18, 1e18, 1},
-    [RULE_EVENTS] = {"a number of events is from 0 up", 0, 1e18, 1},
-    [RULE_PER_1000] = {"a rate is from 0 up", 0, 1e9, 1},
+    [RULE_POINTS] = {"a change must be from -100 to +100 points", -100, 100, 0.01},
+    [RULE_EXPONENT] = {"an exponent must be from -10 to 10", -10, 10, 1},
+    [RULE_BITS] = {"a width must be from 64 to 512 bits", 64, 512, 1},
+    [RULE_BYTES] = {"a size cannot be below 0 bytes", 0, 1e18, 1},
+    [RULE_BLOCKS] = {"a number of blocks cannot be below 0", 0, 1e18, 1},
+    [RULE_TIME] = {"a time cannot be below 0", 0, 1e18, 1},
+    [RULE_SPANS] = {"a number of calls cannot be below 0", 0, 1e18, 1},
+    [RULE_PER_SECOND] = {"a rate cannot be below 0", 0, 1e18, 1},
+    [RULE_PER_OP] = {"a number of blocks cannot be below 0", 0, 1e18, 1},
+    [RULE_FIT] = {"R2 must be from 0 to 1", 0, 1, 1},
+    [RULE_GFLOPS] = {"GFLOP/s cannot be below 0", 0, 1e12, 1},
+    [RULE_NUMBER] = {"a number must be from -1e18 to 1e18", -1e18, 1e18, 1},
+    [RULE_EVENTS] = {"a number of events cannot be below 0", 0, 1e18, 1},
+    [RULE_PER_1000] = {"a rate cannot be below 0", 0, 1e9, 1},
 };
 
 static const struct rule_measure {
@@ -220,7 +220,7 @@ static double rule_take_measure(struct rule_line *l, enum rule_unit unit)
         if (measures[i].unit == unit && text_is(word.text, measures[i].name))
             return measures[i].factor;
     if (!word.text.n)
-        rule_fail(l, word.at, "a time has a unit: write ns, us, ms or s behind the number");
+        rule_fail(l, word.at, "a time needs a unit: write ns, us, ms or s after the number");
     else if (bytes)
         rule_fail(l, word.at, "'%s' is not a unit of memory: use B, KiB, MiB, GiB, kB, MB or GB",
                   rule_show(word.text).text);
@@ -256,7 +256,7 @@ static int rule_take_unit(struct rule_line *l, struct rule_range *r, bool percen
     }
     bool scatter = r->unit == RULE_SCATTERED, parts = scatter || r->unit == RULE_SHARE;
     if (parts && !percent)
-        return rule_fail(l, at, "%s is in %%: write a '%%' behind the number",
+        return rule_fail(l, at, "%s is in %%: write a '%%' after the number",
                          scatter ? "scatter" : "a share");
     if (!parts && r->unit != RULE_RELATIVE && percent)
         return rule_fail(l, at - 1, "no '%%' here");
@@ -306,11 +306,11 @@ int rule_take_range(struct rule_line *l, struct rule_range *r)
     if (!most && !least && !equal) {
         bool scaled = r->unit == RULE_BYTES || r->unit == RULE_TIME;
         if (scaled && !text_starts(l->rest, "..") && memmem(l->rest.at, l->rest.n, "..", 2))
-            return rule_fail(l, l->rest.at, "both ends have one unit, behind the second: '%s'",
+            return rule_fail(l, l->rest.at, "both ends share one unit, after the second: '%s'",
                              r->unit == RULE_TIME ? "10..50 ms" : "10..50 MiB");
         if (!text_starts(l->rest, ".."))
             return rule_fail(l, l->rest.at,
-                             "a range has two ends: 'A..B', or write '<= N' or '>= N'");
+                             "a range needs two ends: write 'A..B', or '<= N' or '>= N'");
         rule_skip(l, 2);
         if (rule_take_number(l, &r->is.high) != 0)
             return -1;

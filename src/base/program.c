@@ -142,7 +142,7 @@ static void explain_not_found(const char *command, struct err *err)
         return;
     }
     if (path_kind(command) == PATH_FOLDER) {
-        err_set(err, EXIT_ERROR, "%s: is a folder, and no program in PATH", command);
+        err_set(err, EXIT_ERROR, "%s: is a folder, and PATH has no such program", command);
         return;
     }
     autofree char *near = program_nearest(command);
@@ -160,7 +160,8 @@ static void explain_closed(const char *command, const char *folder, struct err *
     else if (path_kind(command) == PATH_FILE)
         explain_not_found(command, err);
     else
-        err_set(err, EXIT_ERROR, "%s: not found in PATH, of which you may not enter '%s'", command,
+        err_set(err, EXIT_ERROR,
+                "%s: not found in PATH; it may be in '%s', which you may not enter", command,
                 folder ? folder : "?");
 }
 

@@ -86,7 +86,7 @@ static ssize_t decode_some(struct reader *r, struct decoder *d, char *to, size_t
         d->got += (uint64_t)got;
         if (is_bomb(d))
             return err_set(&r->err, EXIT_INPUT,
-                           "the %s data unpacks to more than %d times its size: that is no profile",
+                           "the %s data unpacks to more than %d times its size: not a profile",
                            what, READER_UNPACKED_TIMES);
         if (got > 0)
             return got;

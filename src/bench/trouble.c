@@ -45,7 +45,7 @@ int trouble_say(const struct trouble *t, const struct starter_run *r, char *cons
         return not_run(r, argv[0], ret_help, err);
     if (r->end == STARTER_TIMED_OUT) {
         *ret_help = HELP_MORE_TIME;
-        return err_set(err, EXIT_ERROR, "'%.100s' did not end in the time it was given", t->line);
+        return err_set(err, EXIT_ERROR, "'%.100s' did not end within the time limit", t->line);
     }
     if (t->unseen && r->said.n == 0)
         *ret_help = HELP_SHOW_OUTPUT;

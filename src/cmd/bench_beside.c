@@ -138,18 +138,19 @@ static const char *why_not_kept(const struct bench_store *b, const char *program
     const char *then = meta_find(m, META_KEPT);
     autofree char *hash = kept_hash(kept), *now = kept_hash(program), *files = hash_arguments(rest);
     if (!then)
-        return "the baseline has not kept its program: that is done for one command with a program "
-               "of your own, no script, without libraries of the project";
+        return "the baseline did not keep its program: it keeps only a program of your own, run by "
+               "a "
+               "single command, that is no script and loads no libraries of the project";
     if (!b->before.series.n ||
         strcmp(b->before.series.at[0].command + strcspn(b->before.series.at[0].command, " \t"),
                rest) != 0)
         return "the baseline ran with other arguments";
     if (!is_same_text(hash, then))
-        return "the program that the baseline has kept is not there any more";
+        return "the program that the baseline kept is gone";
     if (kept_refuses(program))
         return "the program is a script now, or loads libraries of the project";
     if (is_same_text(hash, now) && !is_same_text(files, meta_find(m, META_KEPT_FILES)))
-        return "the program is still the same, and the files that it is given changed";
+        return "the program is the same, but the files that its command line names changed";
     return NULL;
 }
 
@@ -173,6 +174,6 @@ char *bench_beside_find(const struct bench_store *b, const struct opt_result *op
     autofree char *kept = kept_file(b, folder);
     *ret_why = program ? why_not_kept(b, program, kept, rest) : "the program was not found";
     if (!*ret_why && strpbrk(kept, " \t'\"\\"))
-        *ret_why = "the path of the store has blanks or quotes in it";
+        *ret_why = "the store's path contains blanks or quotes";
     return *ret_why ? NULL : mem_printf("%s%s", kept, rest);
 }

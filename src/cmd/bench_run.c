@@ -226,10 +226,10 @@ static void bench_add_help(enum trouble_help help, struct err *err)
     static const char *const words[TROUBLE_HELPS] = {
         [HELP_NONE] = "",
         [HELP_SHELL] = "; add --shell",
-        [HELP_SHELL_PERHAPS] = "; with --shell it may be one of sh",
-        [HELP_SHOW_OUTPUT] = "; --show-output shows what it says",
+        [HELP_SHELL_PERHAPS] = "; --shell runs it as a command of sh, if it is one",
+        [HELP_SHOW_OUTPUT] = "; --show-output shows what it prints",
         [HELP_IGNORE_FAILURE] = "; --ignore-failure goes on regardless",
-        [HELP_MORE_TIME] = "; --timeout gives more",
+        [HELP_MORE_TIME] = "; --timeout sets the limit",
     };
     struct err why = *err;
     err_set(err, why.code, "%s%s", why.text, words[help]);

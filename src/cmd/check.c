@@ -111,8 +111,8 @@ static int read_operands(struct check_job *job, const struct opt_result *args, s
         if (n != job->n && n != job->n + 1)
             return err_set(
                 err, EXIT_ERROR,
-                "%zu sizes, so name %zu profiles, and perhaps a file of rules after them", job->n,
-                job->n);
+                "--sizes has %zu sizes: name %zu profiles, then a file of rules if there is one",
+                job->n, job->n);
     } else {
         job->n = 1;
         if (n != 2)
@@ -139,9 +139,9 @@ static int tell_errors(const struct check_job *job)
         command_say("%s: and %zu more error%s", job->rules_path, r->errors.n - ERRORS_SHOWN,
                     r->errors.n == ERRORS_SHOWN + 1 ? "" : "s");
     if (r->lacks_before)
-        command_say("name the profile to compare with by --against");
+        command_say("name the profile to compare with: --against PROFILE");
     if (r->lacks_sizes)
-        command_say("name the profiles of several sizes by --sizes");
+        command_say("name profiles of several sizes: --sizes N,N,... PROFILE...");
     return EXIT_ERROR;
 }
 

@@ -86,7 +86,7 @@ static int diff_split(const struct opt_result *args, struct sides *s, struct err
         return err_set(err, EXIT_ERROR,
                        "diff takes two profiles, or --before PROFILE... --after PROFILE...");
     if (!s->before.n || !s->after.n)
-        return err_set(err, EXIT_ERROR, "no profile for %s: name some behind --%s",
+        return err_set(err, EXIT_ERROR, "no profile for %s: name some after --%s",
                        s->before.n ? "after" : "before", s->before.n ? "after" : "before");
     return 0;
 }

@@ -410,7 +410,7 @@ static int cmd_history_flame(const struct cmd_history_opts *o, const struct opt_
     bool nameless = !o->output.path || strcmp(o->output.path, "-") == 0;
     if (nameless || wanted->n_operands > 1) {
         command_say(wanted->n_operands > 1 ? "history --flame: name one workload"
-                                           : "history --flame: name the page by -o FILE.html");
+                                           : "history --flame: name the page with -o FILE.html");
         return EXIT_ERROR;
     }
     autofree char *title = mem_printf("Runs%s%s", *workload ? " of " : "", workload);

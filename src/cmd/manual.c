@@ -144,7 +144,8 @@ void manual_overview(FILE *out)
         fprintf(out, "  %-10d %s\n", exit_codes[i].code, exit_codes[i].means);
     fprintf(out, "\n"
                  "'kelvin help COMMAND' or 'kelvin COMMAND --help' shows more.\n"
-                 "'kelvin help formats' lists the formats that kelvin reads and writes.\n");
+                 "'kelvin help formats' lists the formats that kelvin reads and writes,\n"
+                 "'kelvin help suite' the keys of kelvin.conf.\n");
 }
 
 void manual_formats(FILE *out)
@@ -175,9 +176,10 @@ static void print_key(FILE *out, const struct conf_key *k)
 
 void manual_suite(FILE *out)
 {
-    fprintf(out,
-            "The keys of kelvin.conf, as --set takes them; in the file the part before the last "
-            "point is\nthe [section] or the [section NAME]:\n\n");
+    fprintf(
+        out,
+        "The keys of kelvin.conf, as --set takes them. In the file the part before the last point\n"
+        "is the section: [build], [workload NAME]. doc/suite.md has an example.\n\n");
     for (const struct conf_key *k = conf_keys; k->section; k++)
         print_key(out, k);
 }

@@ -218,10 +218,11 @@ static void print_tick(const struct record_facts *f)
 {
     if (f->obtained == BY_TIMER && f->rate_achieved_hz > 0 && f->files <= 1 &&
         f->rate_achieved_hz < 0.6 * f->rate_hz)
-        fprintf(stderr,
-                "  the timer got %.0f of %.0f samples per second of CPU time: beside other "
-                "processes on its CPU the program seldom runs at the tick\n",
-                f->rate_achieved_hz, f->rate_hz);
+        fprintf(
+            stderr,
+            "  the timer got %.0f of %.0f samples per second of CPU time: other processes share "
+            "the CPU, and the program seldom runs when the kernel's clock ticks\n",
+            f->rate_achieved_hz, f->rate_hz);
 }
 
 static void print_quality(const struct record_facts *f)
@@ -252,8 +253,8 @@ static void print_none(const struct record_facts *f)
         fprintf(stderr, "  no samples: %s did not happen in this time\n", f->event);
     else if (f->too_short)
         fprintf(stderr,
-                "  no samples of %s CPU time: processes and threads that live for less than a "
-                "period are hardly seen; %s\n",
+                "  no samples of %s CPU time: processes and threads that end within one "
+                "sampling period are hardly seen; %s\n",
                 units_seconds(used, (double)f->seen_ns / 1e9),
                 f->rate_is_most ? "the rate is about the highest possible here" : "raise -F");
     else
@@ -433,11 +434,11 @@ static void print_heap(const struct heap_facts *h)
                 units_scaled(n, (double)h->vague_ns, SCALED_NS));
     if (h->no_room)
         fprintf(stderr,
-                "  %s blocks found no room in the recorder's memory: they and their frees are left "
+                "  the recorder had no memory left for %s blocks: they and their frees are left "
                 "out; use --heap=sampled\n",
                 units_count(n, h->no_room));
     if (h->inherited)
-        fprintf(stderr, "  %s %s that the child of a fork has from its parent: not counted\n",
+        fprintf(stderr, "  %s %s that a forked child inherited: not counted\n",
                 units_count(n, h->inherited),
                 h->inherited == 1 ? "free was of a block" : "frees were of blocks");
     if (h->unknown && !h->no_room)
@@ -489,11 +490,11 @@ static void print_locks(const struct locks_facts *l)
     else if (l->programs)
         fputs("  locks: no call that locks a mutex or read-write lock had to wait\n", stderr);
     if (l->signal_waits)
-        fprintf(
-            stderr,
-            "  conditions, semaphores, barriers: %s wait%s, %s in total, which may be idleness\n",
-            units_count(n[0], l->signal_waits), l->signal_waits == 1 ? "" : "s",
-            units_scaled(time, (double)l->signal_ns, SCALED_NS));
+        fprintf(stderr,
+                "  conditions, semaphores, barriers: %s wait%s, %s in total, which may only mean "
+                "that threads were idle\n",
+                units_count(n[0], l->signal_waits), l->signal_waits == 1 ? "" : "s",
+                units_scaled(time, (double)l->signal_ns, SCALED_NS));
     if (!l->programs)
         fputs("  nothing came from the command: its environment was cleared, or its loader ignores "
               "LD_PRELOAD\n",
@@ -610,7 +611,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         say_folder(f, o);
         return;
     }
-    if (o->rotate_s > 0) {
+    if (o->rotate_s > 0 && f->files > 1) {
         command_say("wrote %.*s.0001.kelvin to %.*s.%04u.kelvin", stem, out, stem, out, f->files);
         return;
     }
@@ -621,5 +622,5 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         print_next(f, out);
     putc('\n', stderr);
     if (*f->old)
-        command_say("the recording that was there is kept as %s", f->old);
+        command_say("the recording that was there before is kept as %s", f->old);
 }

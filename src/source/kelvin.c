@@ -15,7 +15,7 @@ static int kelvin_read(struct import *im, struct err *err)
         import_note(im, "%llu parts of the recording were skipped: they need a newer kelvin",
                     (unsigned long long)state.unknown_chunks);
     if (state.trailing)
-        import_note(im, "bytes behind the end of the recording were ignored");
+        import_note(im, "bytes after the end of the recording were ignored");
     if (state.complete)
         return 0;
     if (im->opts.strict) {

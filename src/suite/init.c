@@ -214,9 +214,10 @@ int init_check_filled(const struct conf *c, const char *workload, struct err *er
     bool built = *conf_text(c, "", "build.command");
     if (!v.text || strcmp(v.text, example) != 0)
         return 0;
-    return err_set(err, EXIT_ERROR,
-                   "%s: '%s' is only an example: put the program to measure, with its arguments, "
-                   "behind 'command =' of [workload %s]%s",
-                   v.origin, example, workload,
-                   built ? "" : ", and what builds it behind 'command =' of [build], if anything");
+    return err_set(
+        err, EXIT_ERROR,
+        "%s: '%s' is only an example: put the program to measure, with its arguments, "
+        "after 'command =' of [workload %s]%s",
+        v.origin, example, workload,
+        built ? "" : ", and the command that builds it, if any, after 'command =' of [build]");
 }

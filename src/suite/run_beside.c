@@ -74,7 +74,8 @@ void run_find_beside(struct run *r, struct suite_result *w)
     else if (!n)
         why = "the command does not begin with build.binary or its own binary";
     else if (access(kept, X_OK) != 0 || kept_refuses(binary))
-        why = "the baseline has not kept the program, as for one with libraries of the project";
+        why = "the baseline did not keep the program: it keeps none that loads libraries of the "
+              "project";
     if (why)
         w->why_apart = mem_strdup(why);
     else

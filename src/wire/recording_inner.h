@@ -64,6 +64,6 @@ bool recording_same_totals(const struct loader *l, struct cursor *c);
 
 #define LOADER_CUT_SHORT "it has fewer rows than it says"
 #define LOADER_TOO_MANY "it has more rows than a chunk may have"
-#define LOADER_TOO_LONG "it has bytes behind its last row"
+#define LOADER_TOO_LONG "it has bytes after its last row"
 #define LOADER_BAD_ID "it names something that is not in the file"
 #define LOADER_BAD_VALUE "a value is out of its range"

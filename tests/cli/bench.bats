@@ -135,7 +135,7 @@ hallo" ] || fail "$(cat out)"
     exits 0
     says "4 runs ended with an exit code other than 0"
     bench false
-    says "--show-output shows what it says"
+    says "--show-output shows what it prints"
 }
 
 @test "a command that fails now and then is told apart from one that always does" {
@@ -172,7 +172,7 @@ END
 @test "a run that never ends is ended, with all that it started" {
     bench --timeout 0.3 --warmup 0 'sh -c "sleep 987 & echo $! >pid; wait"'
     exits 1
-    says "did not end in the time it was given; --timeout gives more"
+    says "did not end within the time limit; --timeout sets the limit"
     is_gone "$(cat pid)"
 }
 

@@ -27,7 +27,7 @@ END
     cc -O1 -o inherit inherit.c
     kelvin record --heap -o r.kelvin -- ./inherit
     exits 0
-    [[ $stderr == *"20 frees were of blocks that the child of a fork has from its parent"* ]] || fail "$stderr"
+    [[ $stderr == *"20 frees were of blocks that a forked child inherited"* ]] || fail "$stderr"
     [[ $stderr != *"nobody was seen to allocate"* ]] || fail "$stderr"
     kelvin heap --format json r.kelvin
     [ "$(jq '.inherited_frees, .unknown_frees, .leaked' <<<"$output" | xargs)" = "20 0 0" ] || fail "$output"

@@ -140,7 +140,7 @@ END
     exits 1
     [[ $stderr == *"write '+5%'"* && $stderr == *"another word of the heap"* ]] || fail "$stderr"
     kelvin check r.kelvin good.rules
-    [[ $status == 1 && $stderr == *"name the profile to compare with by --against"* ]] || fail "$status $stderr"
+    [[ $status == 1 && $stderr == *"name the profile to compare with: --against PROFILE"* ]] || fail "$status $stderr"
 }
 
 @test "rules on samples allow for their error" {

@@ -211,7 +211,7 @@ END
     cp x.kelvin before
     kelvin record --min-samples 0 -o x.kelvin -- true
     exits 0
-    [[ $stderr == *"the recording that was there is kept as x.kelvin.old" ]] || fail "$stderr"
+    [[ $stderr == *"the recording that was there before is kept as x.kelvin.old" ]] || fail "$stderr"
     cmp x.kelvin.old before
     ln -s x.kelvin there
     kelvin record --min-samples 0 -o there -- true

@@ -110,7 +110,7 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     # Without it, the reason is told and no function is proven to have changed.
     rm -r .kelvin/baselines/main/program
     kelvin run --against main --set workload.small.recordings=2
-    said "small: cannot run side by side with 'main': the baseline has not kept the program"
+    said "small: cannot run side by side with 'main': the baseline did not keep the program"
     said "recordings of 'main' are of another time: no verdict on functions"
     has perf/small.md 'did not run side by side'
     ! grep -q '| yes |' perf/small.md || fail "proven by recordings of another time"

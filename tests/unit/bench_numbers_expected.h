@@ -553,7 +553,7 @@ static const char *const expected_answers[] = {
 
 static const char *const expected_troubles[] = {
     "trouble 0: help 1 'cd' in words 0:",
-    "trouble 1: help 5 'cd' in words 45: 77",
+    "trouble 1: help 5 'cd' in words 42: 77",
     "trouble 2: help 4 'cd' in words 31: 77 3",
     "trouble 3: help 4 'cd' in words 28: 77 4",
     "trouble 4: help 2 'nosuchprogram' in words 0:",

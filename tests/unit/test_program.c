@@ -135,7 +135,7 @@ static void check_closed(void)
     expect_text("closed/tool", PROGRAM_CLOSED,
                 "closed/tool: you may not enter the folder 'closed'");
     expect_text("tool", PROGRAM_CLOSED,
-                "tool: not found in PATH, of which you may not enter 'closed'");
+                "tool: not found in PATH; it may be in 'closed', which you may not enter");
     expect_text("mine", PROGRAM_CLOSED, "mine: not found in PATH; did you mean './mine'?");
     setenv("PATH", "closed:three", 1);
     if (!program_exists("tool"))
