@@ -322,7 +322,7 @@ static const struct {
     {"self f <=", 10, "a number is missing"},
     {"self f <= 0x10%", 12, "unexpected 'x10%'"},
     {"self f <= 1.2.3%", 11, "not a number"},
-    {"self f <= 101%", 8, "0 to 100%"},
+    {"self f <= 101%", 8, "0% to 100%"},
     {"self f 95..90%", 8, "the smaller number comes first"},
     {"self f <= 5%%", 13, "unexpected"},
     {"self f <= 5% tolerance", 23, "a number is missing"},
