@@ -353,7 +353,7 @@ static const struct {
     {"time <= 5", 10, "a time needs a unit"},
     {"time f 10..50 MB", 15, "not a unit of time"},
     {"scatter <= 5", 13, "scatter is in %: write a '%'"},
-    {"scatter >= -1 %", 9, "scatter is from 0%"},
+    {"scatter >= -1 %", 9, "scatter cannot be below 0%"},
     {"memory >= -1 %", 14, "no '%' here"},
     {"diff memory >= -101 %", 13, "nothing can shrink"},
     {"scatter <= 5 % ove 10 runs", 16, "unexpected 'ove"},
