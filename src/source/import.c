@@ -162,8 +162,7 @@ int import_file(struct import *im, const char *path, const struct import_opts *o
     own.folder = inside ? path : NULL;
     if (inside && access(inside, F_OK) != 0)
         return err_set(err, EXIT_ERROR,
-                       "'%s' is a folder, but neither one of continuous recordings (record "
-                       "--rotate) nor one of "
+                       "'%s' is a folder, but neither one of continuous recordings nor one of "
                        "perf record, which has a file 'data'",
                        path);
     if ((inside ? reader_open_file(&in, inside, err) : reader_open(&in, path, err)) != 0)
