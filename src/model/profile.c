@@ -274,19 +274,19 @@ static void list_choices(const struct profile *p, bool events, const char *event
     enum { ROOM = 160 };
     struct intern seen;
     intern_init(&seen);
-    for (size_t i = 0; i < p->streams.n && b->n < ROOM; i++) {
+    bool more = false;
+    for (size_t i = 0; i < p->streams.n && !more; i++) {
         const struct stream *s = p->streams.at[i];
         if (event && !event_is(p, s, event))
             continue;
-        for (int k = 0; k < (events ? 1 : s->n_types) && b->n < ROOM; k++) {
+        for (int k = 0; k < (events ? 1 : s->n_types) && !more; k++) {
             struct text name = profile_str(p, events ? s->event : s->types[k].name);
             if (!name.n || intern_find(&seen, name) != IDMAP_NONE)
                 continue;
             intern_add(&seen, name);
-            if (b->n + name.n > ROOM)
-                buf_str(b, ", ...");
-            else
-                buf_printf(b, "%s%.*s", b->n ? ", " : "", TEXT_ARG(name));
+            more = b->n && b->n + name.n > ROOM;
+            struct text shown = more ? text_of("...") : name;
+            buf_printf(b, "%s%.*s", b->n ? ", " : "", TEXT_ARG(shown));
         }
     }
     intern_done(&seen);

@@ -182,7 +182,7 @@ small() {
     mkdir folder
     kelvin fold folder
     exits 1
-    complains "folder" "directory"
+    complains "'folder' is a folder, but neither"
 }
 
 @test "a file that may not be read" {
@@ -730,6 +730,6 @@ END
     done >many.txt
     kelvin fold many.txt --value nosuch
     exits 1
-    complains "no value 'nosuch' in this profile; it has: a-rather-long"
+    complains "no value 'nosuch' in this profile; it has: samples, a-rather-long"
     [[ $stderr =~ "event-"[0-9]([ ][a-z0-9-]+)?", ..."$ ]] || fail "$stderr"
 }
