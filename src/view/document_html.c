@@ -20,7 +20,7 @@ static const char page_style[] =
     "th,td{padding:.15rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}"
     "th.r,td.r{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
     "td.h{background:linear-gradient(to left,var(--bar) calc(var(--s)*100%),transparent 0)}"
-    "td.n{font-family:ui-monospace,monospace;overflow-wrap:anywhere}"
+    "td.n{font-family:ui-monospace,monospace;min-width:min(10em,30vw);overflow-wrap:anywhere}"
     ".t td.n{white-space:pre-wrap}"
     ".i{background:var(--box);border-left:3px solid #d9791a;padding:.5rem .8rem;margin:.5rem 0;"
     "border-radius:3px}.i p{margin:0}.i .a{color:var(--dim)}"
