@@ -188,6 +188,9 @@ bool diff_arguments_hidden(const struct profile *x, const struct profile *y);
  */
 void diff_unlike(const struct diff_opts *o, struct buf *b);
 
+/* Whether both are the same rows of one recording, as far as its time of start is known. */
+bool diff_is_same_recording(const struct selection *before, const struct selection *after);
+
 /* Append "1.480 s -> 0.800 s": two costs in one unit. */
 void diff_add_costs(struct buf *b, const struct diff *d, double before, double after);
 

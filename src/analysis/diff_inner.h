@@ -51,9 +51,6 @@ void diff_find_renamed(struct diff_builder *b);
  */
 bool diff_is_same_build(const struct selection *before, const struct selection *after);
 
-/* Whether both are the same rows of one recording. */
-bool diff_is_same_recording(const struct selection *before, const struct selection *after);
-
 /* Whether one run per side shows more than runs of one program differ by. */
 bool diff_pair_is_far(const struct diff_builder *b, const struct diff_value *v);
 

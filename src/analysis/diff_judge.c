@@ -242,10 +242,30 @@ static bool shares_are_same(const struct diff *d)
 /* A whole that changed by this factor asks for a word on why that is no verdict. */
 #define MUCH_OF_PAIR 1.2
 
+/* Two runs of one program differed by as much. */
+#define MUCH_OF_ALL 2.0
+
 static bool all_moved(const struct diff *d)
 {
     double cost = d->whole.cost;
     return d->has_cpu && (cost > MUCH_OF_PAIR || cost < 1 / MUCH_OF_PAIR);
+}
+
+/* A whole that grew fourfold is not explained by what runs of one program can differ by. */
+static void add_why_moved_is_nothing(struct buf *b, const struct diff *d)
+{
+    double cost = d->whole.cost;
+    if (d->has_rest)
+        buf_printf(b, "no %s is proven to have changed more than the rest", d->each);
+    else
+        buf_printf(b, "no %s is proven to have changed by a factor of %g", d->each, PAIR_ALL);
+    if (cost < MUCH_OF_ALL && cost > 1 / MUCH_OF_ALL)
+        buf_printf(b,
+                   ", and the CPU time of one program can differ by a factor of %g between two "
+                   "runs",
+                   MUCH_OF_ALL);
+    else if (d->has_rest)
+        buf_printf(b, ", nor by a factor of %g, which would count by itself", PAIR_ALL);
 }
 
 static void judge_unproven(struct diff *d)
@@ -267,10 +287,7 @@ static void judge_unproven(struct diff *d)
         buf_str(&b, "both sides are the same program with the same arguments, and one run of each "
                     "does not show by how much its runs differ");
     else if (!d->by_runs && all_moved(d))
-        buf_printf(&b,
-                   "no %s is proven to have changed more than the rest, and the CPU time of one "
-                   "program can differ by a factor of 2 between two runs",
-                   d->each);
+        add_why_moved_is_nothing(&b, d);
     else if (!d->by_runs)
         buf_printf(&b,
                    "no %s changed more than it can between two runs of the same program, and one "

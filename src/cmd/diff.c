@@ -95,6 +95,7 @@ static int diff_split(const struct opt_result *args, struct sides *s, struct err
 
 struct loaded {
     struct input *ins;
+    char **paths;
     const struct selection **runs;
     size_t n;
 };
@@ -104,6 +105,7 @@ static void loaded_done(struct loaded *l)
     for (size_t i = 0; i < l->n; i++)
         input_done(&l->ins[i]);
     free(l->ins);
+    free(l->paths);
     free(l->runs);
 }
 
@@ -111,17 +113,17 @@ static void loaded_done(struct loaded *l)
 static int diff_load_all(struct loaded *l, const struct sides *s, const struct cmd_diff_opts *o)
 {
     size_t n = s->before.n + s->after.n;
-    autofree char **paths = mem_calloc(n, sizeof *paths);
+    l->paths = mem_calloc(n, sizeof *l->paths);
     l->ins = mem_calloc(n, sizeof *l->ins);
     l->runs = mem_calloc(n, sizeof *l->runs);
     l->n = n;
     for (size_t i = 0; i < n; i++) {
-        paths[i] = i < s->before.n ? s->before.at[i] : s->after.at[i - s->before.n];
+        l->paths[i] = i < s->before.n ? s->before.at[i] : s->after.at[i - s->before.n];
         l->runs[i] = &l->ins[i].selection;
     }
     struct import_opts want = {.merge = !o->scopes && n > 2,
                                .addresses = strcmp(o->by, "line") == 0};
-    return input_load_all(l->ins, paths, n, &o->input, &want);
+    return input_load_all(l->ins, l->paths, n, &o->input, &want);
 }
 
 /* --- output --- */
@@ -160,6 +162,16 @@ static int diff_refuse(const char *reasons, struct err *err)
     return err_set(err, EXIT_ERROR,
                    "these profiles cannot be compared: %.*s; --force compares them anyway",
                    (int)strcspn(reasons, "\n"), reasons);
+}
+
+/* Of one run per side the verdict itself says that both are one. */
+static int diff_find_reasons(const struct loaded *l, const struct diff_opts *opts, bool force,
+                             struct buf *reasons, struct err *err)
+{
+    diff_unlike(opts, reasons);
+    if (l->n > 2)
+        input_repeated(l->ins, l->paths, l->n, reasons);
+    return reasons->n && !force ? diff_refuse(buf_cstr(reasons), err) : 0;
 }
 
 /* Text is for the terminal; all else may be published. */
@@ -216,9 +228,8 @@ static int diff_compare(const struct cmd_diff_opts *o, const struct loaded *l, s
     opts.by = diff_by_of(o);
     if (diff_check_by(&opts, err) != 0)
         return -1;
-    diff_unlike(&opts, &reasons);
-    if (reasons.n && !o->force)
-        return diff_refuse(buf_cstr(&reasons), err);
+    if (diff_find_reasons(l, &opts, o->force, &reasons, err) != 0)
+        return -1;
     diff_find_arguments(o, &opts, l, &arguments);
     struct diff_view view = {
         .runs = opts.runs,
@@ -261,10 +272,9 @@ static int diff_compare_scopes(const struct cmd_diff_opts *o, const struct loade
 {
     autobuf struct buf reasons = {0};
     struct scopediff d;
-    diff_unlike(&(struct diff_opts){.runs = l->runs, .n_before = sides->before.n, .n_runs = l->n},
-                &reasons);
-    if (reasons.n && !o->force)
-        return diff_refuse(buf_cstr(&reasons), err);
+    struct diff_opts like = {.runs = l->runs, .n_before = sides->before.n, .n_runs = l->n};
+    if (diff_find_reasons(l, &like, o->force, &reasons, err) != 0)
+        return -1;
     struct scopediff_view view = {.diff = &d,
                                   .before = sides->before.at[0],
                                   .after = sides->after.at[0],

@@ -1,4 +1,5 @@
 #include "cmd/input.h"
+#include "analysis/diff.h"
 #include "analysis/walljoin.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -514,6 +515,34 @@ int input_load_all(struct input *ins, char **paths, size_t n, const struct input
     }
     free(c.list);
     return rc;
+}
+
+/* Whether both paths lead to one plain file. */
+static bool paths_are_same(const char *x, const char *y)
+{
+    struct stat a, b;
+    return path_kind(x) == PATH_FILE && stat(x, &a) == 0 && stat(y, &b) == 0 &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Folders are nobody's business where it is published. */
+static const char *name_of_path(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool input_repeated(const struct input *ins, char *const *paths, size_t n, struct buf *b)
+{
+    for (size_t k = 1; k < n; k++)
+        for (size_t i = 0; i < k; i++)
+            if (paths_are_same(paths[i], paths[k]) ||
+                diff_is_same_recording(&ins[i].selection, &ins[k].selection)) {
+                buf_printf(b, "'%s' and '%s' are the same recording, not two runs\n",
+                           name_of_path(paths[i]), name_of_path(paths[k]));
+                return true;
+            }
+    return false;
 }
 
 /* Streams that a command of its own shows; parts of them have none. */

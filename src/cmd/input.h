@@ -167,6 +167,10 @@ int input_load(struct input *in, const struct opt_result *args, const struct inp
 int input_load_all(struct input *ins, char **paths, size_t n, const struct input_opts *opts,
                    const struct import_opts *want);
 
+/* Append to B a line where two of the N loaded recordings are one, by path or by what is in it, and
+ * say whether: as runs they agree wholly, whatever the program does. */
+bool input_repeated(const struct input *ins, char *const *paths, size_t n, struct buf *b);
+
 /* Select of IN what OPTS ask for, besides what was selected when it was loaded. */
 int input_select(const struct input *in, const struct input_opts *opts, struct selection *ret,
                  struct err *err);

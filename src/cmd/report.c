@@ -95,8 +95,8 @@ static struct text report_program_of(const struct input *in)
 }
 
 /* Means over unlike recordings would be shares of nothing. */
-static int compare_recordings(const struct input *in, const struct selection *const *runs, size_t n,
-                              struct err *err)
+static int compare_recordings(const struct input *in, const struct selection *const *runs,
+                              char *const *paths, size_t n, struct err *err)
 {
     autobuf struct buf reasons = {0};
     struct text first = report_program_of(&in[0]);
@@ -109,7 +109,7 @@ static int compare_recordings(const struct input *in, const struct selection *co
                            TEXT_ARG(first), TEXT_ARG(other));
     }
     diff_unlike(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = n}, &reasons);
-    if (!reasons.n)
+    if (!reasons.n && !input_repeated(in, paths, n, &reasons))
         return 0;
     return err_set(err, EXIT_ERROR, "these recordings have no mean: %.*s",
                    (int)strcspn(buf_cstr(&reasons), "\n"), buf_cstr(&reasons));
@@ -155,13 +155,13 @@ static void suggest_by(const char *by, struct err *err)
         err_set(err, EXIT_ERROR, "no table by '%s'; did you mean '%s'?", by, near);
 }
 
-static int write_report(const struct cmd_report_opts *o, const struct input *in, size_t n,
-                        struct err *err)
+static int write_report(const struct cmd_report_opts *o, const struct input *in, char *const *paths,
+                        size_t n, struct err *err)
 {
     const struct selection *runs[MOST_RECORDINGS];
     for (size_t i = 0; i < n; i++)
         runs[i] = &in[i].selection;
-    if (n > 1 && compare_recordings(in, runs, n, err) != 0)
+    if (n > 1 && compare_recordings(in, runs, paths, n, err) != 0)
         return -1;
     struct report_opts opts = {
         .top = (size_t)o->top,
@@ -217,7 +217,7 @@ static int report_on_several(const struct cmd_report_opts *o, char **paths, size
         rc = command_fail(&err);
     } else if ((rc = input_load_all(in, paths, n, &o->input, want)) == EXIT_OK) {
         report_make_public(o, in, n);
-        rc = write_report(o, in, n, &err) != 0 ? command_fail(&err) : EXIT_OK;
+        rc = write_report(o, in, paths, n, &err) != 0 ? command_fail(&err) : EXIT_OK;
     }
     for (size_t i = 0; i < n; i++)
         input_done(&in[i]);
@@ -330,7 +330,7 @@ static int report_run(const struct command *self, int n, char **args)
     input_tell_others(&in, &o.input);
     input_tell_events(&in, &o.input);
     report_make_public(&o, &in, 1);
-    rc = write_report(&o, &in, 1, &err);
+    rc = write_report(&o, &in, NULL, 1, &err);
     input_done(&in);
     return rc == 0 ? EXIT_OK : command_fail(&err);
 }

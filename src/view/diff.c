@@ -378,7 +378,7 @@ static void add_unlike(struct document *doc, const char *unlike)
     struct text rest = text_of(unlike);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
-        document_text(doc, "Profiles differ, compared anyway: %.*s.", TEXT_ARG(line));
+        document_text(doc, "Compared anyway: %.*s.", TEXT_ARG(line));
     }
 }
 

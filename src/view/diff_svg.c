@@ -100,7 +100,7 @@ static void diff_svg_add_warnings(struct buf *b, const struct diff_view *v)
     struct text rest = text_of(v->unlike);
     while (rest.n) {
         struct text line = text_cut(&rest, '\n');
-        buf_printf(b, "profiles differ, compared anyway: %.*s\n", TEXT_ARG(line));
+        buf_printf(b, "compared anyway: %.*s\n", TEXT_ARG(line));
     }
     if (v->arguments && *v->arguments)
         buf_printf(b, "%s\n", v->arguments);

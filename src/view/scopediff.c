@@ -164,8 +164,10 @@ static void scopediff_fill(struct document *d, const struct scopediff_view *v)
 {
     char n[UNITS_MAX];
     scopediff_add_verdict(d, v->diff);
-    if (*v->unlike)
-        document_text(d, "Profiles differ; compared anyway: %s", v->unlike);
+    for (struct text rest = text_of(v->unlike); rest.n;) {
+        struct text line = text_cut(&rest, '\n');
+        document_text(d, "Compared anyway: %.*s.", TEXT_ARG(line));
+    }
     if (v->diff->lost)
         document_text(d, "%s lost: percentiles describe the spans that were kept.",
                       units_many(n, v->diff->lost, "record was", "records were"));

@@ -188,6 +188,32 @@ called() { # N KERNEL
     if grep -q '^ *\* ' <<<"$output"; then fail "$output"; fi
 }
 
+@test "one recording twice is not two runs, by another path, on both sides or copied" {
+    local i
+    for i in 1 2 3 4; do
+        script $((400 + i)) 600 >before$i
+        script $((500 + i)) 600 >after$i
+    done
+    ln -s before1 link
+    mkdir folder
+    kelvin diff --before before1 before2 before3 folder/../before1 --after after{1..4}
+    exits 1
+    [[ $stderr == *"'before1' and 'before1' are the same recording, not two runs; --force"* ]] || fail "$stderr"
+    kelvin diff --before before{1..4} --after after{1..3} link
+    exits 1
+    [[ $stderr == *"'before1' and 'link' are the same recording"* ]] || fail "$stderr"
+    kelvin diff --force --before before1 before1 before1 before1 --after after{1..4}
+    exits 0
+    [[ $output == *"Compared anyway: 'before1' and 'before1' are the same recording, not two runs."* ]] || fail "$output"
+    kelvin diff --before before{1..4} --after after{1..4} # alike is not the same
+    exits 0
+    [[ $output != *"same recording"* ]] || fail "$output"
+    cp "$BATS_TEST_DIRNAME/../golden/views/input/scopes.kelvin" copy.kelvin
+    kelvin diff --scopes --before "$BATS_TEST_DIRNAME/../golden/views/input/scopes.kelvin" --after copy.kelvin "$BATS_TEST_DIRNAME/../golden/views/input/scopes2.kelvin"
+    exits 1
+    [[ $stderr == *"'scopes.kelvin' and 'copy.kelvin' are the same recording"* ]] || fail "$stderr"
+}
+
 @test "a fact that some of the runs share says how many" {
     script 400 600 >before1
     script 400 600 >before2
@@ -219,7 +245,7 @@ called() { # N KERNEL
     [[ $stderr == *"cannot be compared"*"cpu-clock"*"cycles"*"--force"* ]]
     kelvin diff before after --force
     exits 0
-    [[ $output == *"compared anyway: "*"cpu-clock"* ]]
+    [[ $output == *"Compared anyway: "*"cpu-clock"* ]]
     kelvin diff before after --force -o out.svg
     exits 0
     grep -q 'compared anyway: ' out.svg
@@ -326,6 +352,8 @@ called() { # N KERNEL
     exits 0
     xmllint --noout out.svg
     kelvin diff --before one one --after other other other --format json
+    exits 1
+    kelvin diff --force --before one one --after other other other --format json
     exits 0
     jq -e . <<<"$output" >/dev/null
 }

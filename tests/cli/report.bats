@@ -204,6 +204,9 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     kelvin report 40.txt 60.txt --callers hot
     exits 1
     complains "one recording"
+    kelvin report 40.txt 50.txt ./40.txt
+    exits 1
+    complains "these recordings have no mean: '40.txt' and '40.txt' are the same recording, not two runs"
     kelvin report 50.txt --width 120
     has "for this run"
 }

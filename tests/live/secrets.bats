@@ -29,13 +29,14 @@ tells_nothing() { # WORD PATH...
 
 @test "exports and pages name the program without its arguments, unless asked for" {
     "$KELVIN" record -q -o x.kelvin -- "$HOME/bin/split" 0.1 5 hunter2
+    "$KELVIN" record -q -o y.kelvin -- "$HOME/bin/split" 0.1 5 hunter2
     mkdir out
     for to in pprof speedscope firefox json kelvin; do
         "$KELVIN" convert x.kelvin --to "$to" -o "out/x.$to"
     done
     for format in html md json; do
         "$KELVIN" report x.kelvin --format "$format" -o "out/report.$format"
-        "$KELVIN" report x.kelvin x.kelvin --format "$format" -o "out/reports.$format"
+        "$KELVIN" report x.kelvin y.kelvin --format "$format" -o "out/reports.$format"
         "$KELVIN" diff x.kelvin x.kelvin --format "$format" -o "out/diff.$format"
     done
     "$KELVIN" flame x.kelvin -o out/x.svg

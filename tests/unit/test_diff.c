@@ -105,6 +105,31 @@ static void one_run_each_proves_nothing_about_the_kernel(void **state)
     }
 }
 
+/* Three times the input is not proven. The CPU time then says why not, and not that it may double.
+ */
+static void one_pair_with_three_times_the_work_is_not_explained_by_two(void **state)
+{
+    (void)state;
+    for (int times = 2; times <= 3; times++) {
+        struct profile *a = profile_of(1000, 1000), *b = profile_of(times * 1000, times * 1000);
+        for (int i = 0; i < 2; i++) {
+            struct profile *p = i ? b : a;
+            add(p, "main;h", i ? times * 1000 : 1000);
+            profile_stream(p, 0)->obtained = BY_SOFTWARE_CLOCK;
+            meta_set_u64(&p->meta, META_CPU_TIME_NS, i ? times * 995000000ull : 1000000000);
+        }
+        const struct selection *runs[] = {SUPPORT_ALL(a, 0), SUPPORT_ALL(b, 0)};
+        struct diff *d = diff_build(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = 2});
+        assert_int_equal(d->verdict, DIFF_INCONCLUSIVE);
+        assert_non_null(
+            strstr(d->why, times == 2 ? "can differ by a factor of 2" : "nor by a factor of 3"));
+        assert_int_equal(times == 3, !strstr(d->why, "factor of 2"));
+        diff_free(d);
+        profile_free(a);
+        profile_free(b);
+    }
+}
+
 /* Ten times the input: all functions cost ten times as much, and no machine is that slow. */
 static void one_pair_with_ten_times_the_work_is_a_change(void **state)
 {
@@ -335,6 +360,7 @@ int main(void)
         cmocka_unit_test(one_run_each_of_the_same_program_proves_nothing),
         cmocka_unit_test(one_run_each_proves_nothing_about_the_kernel),
         cmocka_unit_test(one_pair_with_ten_times_the_work_is_a_change),
+        cmocka_unit_test(one_pair_with_three_times_the_work_is_not_explained_by_two),
         cmocka_unit_test(one_pair_on_a_busy_machine_needs_more),
         cmocka_unit_test(one_pair_on_a_busy_machine_needs_a_fifth_of_the_time),
         cmocka_unit_test(one_build_renames_nothing_and_is_no_other_program),

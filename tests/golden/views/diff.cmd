@@ -9,6 +9,6 @@ diff --width 160 IN/before1.folded IN/shop.txt
 diff --width 160 --force IN/before1.folded IN/shop.txt
 diff --width 160 IN/before1.folded IN/renamed.folded
 diff --width 160 IN/shop.txt IN/changed.txt.gz
-diff --width 160 --before IN/shop.txt IN/later.txt.gz --after IN/changed.txt.gz IN/changed.txt.gz
+diff --width 160 --force --before IN/shop.txt IN/later.txt.gz --after IN/changed.txt.gz IN/changed.txt.gz
 diff --width 160 IN/shop.txt IN/stripped.txt.gz
-diff --width 160 --before IN/stripped.txt.gz IN/stripped.txt.gz --after IN/shop.txt IN/changed.txt.gz
+diff --width 160 --force --before IN/stripped.txt.gz IN/stripped.txt.gz --after IN/shop.txt IN/changed.txt.gz

@@ -13,7 +13,7 @@ fold --scope nothing IN/scopes2.kelvin
 flame --scopes --group none IN/scopes.kelvin
 flame --scopes IN/shop.txt
 diff --scopes --width 160 IN/scopes.kelvin IN/scopes2.kelvin
-diff --scopes --width 160 --before IN/scopes.kelvin IN/scopes.kelvin IN/scopes2.kelvin --after IN/scopes2.kelvin IN/scopes2.kelvin IN/scopes2.kelvin
+diff --scopes --width 160 --force --before IN/scopes.kelvin IN/scopes.kelvin IN/scopes2.kelvin --after IN/scopes2.kelvin IN/scopes2.kelvin IN/scopes2.kelvin
 check --width 160 IN/scopes2.kelvin IN/scope-rules
 check --format junit IN/scopes2.kelvin IN/scope-rules
 info IN/scopes.kelvin
