@@ -1,12 +1,10 @@
-#include "view/waitsum.h"
+#include "view/waitsum_inner.h"
 
 #include "analysis/waitinsight.h"
 #include "base/buf.h"
 #include "base/units.h"
 #include "model/meta.h"
 #include "model/streamkind.h"
-#include "view/document.h"
-#include "view/waitpath.h"
 
 #include <math.h>
 
@@ -35,13 +33,13 @@ size_t waitsum_reasons(const struct waitsum *w, struct waitsum_reason ret[WAITSU
 
 /* --- cells --- */
 
-static void waitsum_cell_ns(struct document *d, int64_t ns)
+void waitsum_cell_ns(struct document *d, int64_t ns)
 {
     char s[UNITS_MAX];
     document_cell(d, text_of(ns ? units_scaled(s, (double)ns, SCALED_NS) : "0"), 0);
 }
 
-static void waitsum_cell_share(struct document *d, int64_t part, int64_t whole)
+void waitsum_cell_share(struct document *d, int64_t part, int64_t whole)
 {
     char s[UNITS_MAX];
     double share = whole > 0 ? (double)part / (double)whole : 0;
@@ -49,7 +47,7 @@ static void waitsum_cell_share(struct document *d, int64_t part, int64_t whole)
     document_cell(d, text_of(s), share < 1 ? share : 1);
 }
 
-static void waitsum_cells_of_sum(struct document *d, const struct wait_sum *s, int64_t whole_ns)
+void waitsum_cells_of_sum(struct document *d, const struct wait_sum *s, int64_t whole_ns)
 {
     char n[UNITS_MAX];
     waitsum_cell_ns(d, s->ns);
@@ -59,21 +57,12 @@ static void waitsum_cells_of_sum(struct document *d, const struct wait_sum *s, i
     waitsum_cell_ns(d, s->max_ns);
 }
 
-static int64_t waitsum_off_cpu_of_all(const struct waitsum *w)
+int64_t waitsum_off_cpu_of_all(const struct waitsum *w)
 {
     int64_t ns = w->runnable.ns;
     for (int i = 0; i < WAIT_REASONS; i++)
         ns = waitsum_add_ns(ns, w->by_reason[i].ns);
     return ns;
-}
-
-/* The waits that somebody ended; who is preempted waits for no one. */
-static uint64_t waitsum_count_blocked(const struct waitsum *w)
-{
-    uint64_t n = 0;
-    for (int i = 0; i < WAIT_REASONS; i++)
-        n += w->by_reason[i].n;
-    return n;
 }
 
 /* --- the verdict --- */
@@ -303,116 +292,6 @@ static void waitsum_add_threads(struct document *d, const struct waitsum_view *v
         document_text(d, "Threads that did not run once, not listed: %zu.", w->threads.n - listed);
 }
 
-static void waitsum_add_stacks(struct document *d, const struct waitsum_view *v, bool brief)
-{
-    static const struct document_column columns[] = {{"time", .right = true},
-                                                     {"of off-CPU", .right = true, .spare = 1},
-                                                     {"waits", .right = true, .spare = 2},
-                                                     {"mean", .right = true, .spare = 4},
-                                                     {"max", .right = true, .spare = 3},
-                                                     {"reason"},
-                                                     {"stack", .wide = true, .tail = true}};
-    const struct waitsum *w = v->sum;
-    document_heading(d, "Where threads wait");
-    document_table(d, columns, 7);
-    struct waitpaths paths = {.sum = w, .brief = brief};
-    for (size_t i = 0; i < w->stacks.n && i < v->top; i++)
-        waitpaths_add(&paths, w->stacks.at[i].stack, (struct stack_id){0});
-    for (size_t i = 0; i < paths.rows.n; i++) {
-        const struct waitsum_stack *s = &w->stacks.at[i];
-        autobuf struct buf path = {0};
-        waitsum_cells_of_sum(d, &s->sum, waitsum_off_cpu_of_all(w));
-        document_cell(
-            d,
-            text_of(s->runnable ? thread_state_name(THREAD_RUNNABLE) : waitreason_name(s->reason)),
-            0);
-        waitpaths_inward(&paths, i, &path);
-        document_cell(d, buf_text(&path), 0);
-    }
-    waitpaths_done(&paths);
-    if (w->stacks.n > v->top)
-        document_text(d, "%zu more not shown.", w->stacks.n - v->top);
-}
-
-/* Of a stack of wakeups: the frame with the waker's name, behind the waiter's stack. */
-static struct stack_id name_of_waker(const struct profile *p, struct stack_id stack,
-                                     struct stack_id waiter)
-{
-    while (stack.i && p->stacks.nodes.at[stack.i].parent.i != waiter.i)
-        stack = p->stacks.nodes.at[stack.i].parent;
-    return stack;
-}
-
-/* Row I of the table; PATHS are where threads waited. */
-static void add_waker_row(struct document *d, const struct waitpaths *paths, size_t i)
-{
-    enum { NAMES_OF_WAKER = 2, NAMES_OF_WAITER = 6 };
-    const struct waitsum *w = paths->sum;
-    const struct waitsum_stack *s = &w->wakers.at[i];
-    const struct profile *p = w->selection->profile;
-    struct stack_id waiter;
-    struct text name = waitstream_waker_of(p, s->stack, &waiter);
-    autobuf struct buf path = {0}, waits = {0};
-    char n[UNITS_MAX];
-    waitsum_cell_ns(d, s->sum.ns);
-    waitsum_cell_share(d, s->sum.ns, w->woken.ns);
-    document_cell(d, text_of(units_count(n, s->sum.n)), 0);
-    document_cell(d, text_of(waitreason_name(s->reason)), 0);
-    document_cell(d, name, 0);
-    struct stack_id named = name_of_waker(p, s->stack, waiter);
-    if (named.i != s->stack.i) {
-        struct waitpaths own = {.sum = w};
-        waitpaths_add(&own, s->stack, named);
-        waitpaths_outward(&own, 0, NAMES_OF_WAKER, &path);
-        waitpaths_done(&own);
-    }
-    document_cell(d, buf_text(&path), 0);
-    waitpaths_outward(paths, i, NAMES_OF_WAITER, &waits);
-    document_cell(d, buf_text(&waits), 0);
-}
-
-static void waitsum_add_wakers(struct document *d, const struct waitsum_view *v, bool brief)
-{
-    static const struct document_column columns[] = {
-        {"blocked", .right = true, .spare = 1},
-        {"of all woken", .right = true, .spare = 5},
-        {"wakeups", .right = true, .spare = 3},
-        {"reason", .spare = 4},
-        {"woken by"},
-        {"from", .wide = true, .least = 34},
-        {"where it waited", .wide = true, .least = 34}};
-    const struct waitsum *w = v->sum;
-    char n[2][UNITS_MAX];
-    const char *seen = meta_find(&w->selection->profile->meta, META_WAITS_WAKERS);
-    if (seen && strcmp(seen, "yes") != 0 && w->has_states)
-        document_text(d, "Wakers are not known: %s.", seen);
-    if (!w->wakers.n)
-        return;
-    document_heading(d, "Who ended the waits");
-    document_table(d, columns, 7);
-    struct waitpaths paths = {.sum = w, .brief = brief};
-    for (size_t i = 0; i < w->wakers.n && i < v->top; i++) {
-        struct stack_id waiter;
-        waitstream_waker_of(w->selection->profile, w->wakers.at[i].stack, &waiter);
-        waitpaths_add(&paths, waiter, (struct stack_id){0});
-    }
-    for (size_t i = 0; i < paths.rows.n; i++)
-        add_waker_row(d, &paths, i);
-    waitpaths_done(&paths);
-    if (w->wakers.n > v->top)
-        document_text(d, "%zu more not shown.", w->wakers.n - v->top);
-    if (w->selection->moments.from_ns || w->selection->moments.to_ns != UINT64_MAX)
-        document_text(d, "A wakeup counts with the whole wait that it ended, where that began "
-                         "before the selected time too.");
-    uint64_t blocked = waitsum_count_blocked(w);
-    if (w->n_summed && w->woken.n < blocked)
-        document_text(
-            d,
-            "Wakers are known for %s of the %s waits in which a thread was blocked: those "
-            "with a stack of their own. Nobody ends a wait for a CPU.",
-            units_count(n[0], w->woken.n), units_count(n[1], blocked));
-}
-
 static void waitsum_add_insights(struct document *d, const struct waitsum *w)
 {
     struct waitinsight list[WAITINSIGHTS_MAX];
@@ -521,16 +400,16 @@ static void waitsum_add_parallel(struct document *d, const struct parallel *q)
     add_serial(d, q);
 }
 
-/* BRIEF: what rows have in common may be left out of their stacks. */
-static void waitsum_fill(struct document *d, const struct waitsum_view *v, bool brief)
+/* WIDTH: of a terminal, in which stacks are in brief; 0 = whole stacks. */
+static void waitsum_fill(struct document *d, const struct waitsum_view *v, int width)
 {
     waitsum_add_head(d, v->sum);
     waitsum_add_insights(d, v->sum);
     add_reasons(d, v->sum);
     waitsum_add_threads(d, v);
     if (waitsum_has_stacks(v->sum) || v->sum->n_near)
-        waitsum_add_stacks(d, v, brief);
-    waitsum_add_wakers(d, v, brief);
+        waitsum_add_stacks(d, v, width);
+    waitsum_add_wakers(d, v, width);
     if (v->parallel)
         waitsum_add_parallel(d, v->parallel);
     document_text(d,
@@ -561,7 +440,7 @@ void waitsum_print(FILE *out, const struct waitsum_view *v, const struct documen
 {
     struct document d = {0};
     autofree char *title = title_of_waits(v);
-    waitsum_fill(&d, v, paper->form == DOCUMENT_AS_TEXT);
+    waitsum_fill(&d, v, paper->form == DOCUMENT_AS_TEXT ? paper->width : 0);
     document_print(out, &d, title, paper, NULL);
     document_done(&d);
 }

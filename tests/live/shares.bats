@@ -172,9 +172,9 @@ record_as_nobody() { # [-F RATE] PROGRAM ARG...
     "$KELVIN" info r.kelvin | grep -q 'no samples: .* for less than a period' || fail "$("$KELVIN" info r.kelvin)"
 }
 
-# On a busy machine a process is hardly ever met: enough of them that some always are.
+# A process that ends within its first period of about 1 ms is never sampled on a quiet machine (on a busy one some are): a tenth live longer.
 @test "short processes that clocks of threads hardly see: every report says what share was sampled" {
-    record_as_nobody "$TARGET/storm" 2000 100 500
+    record_as_nobody "$TARGET/storm" 2000 100 1100
     local used_ns=$output
     [[ $stderr == *"sampled "*"% of "*"s CPU time"* ]] || fail "$stderr"
     [ "$(info r.kelvin sampled_ns)" -lt "$used_ns" ]

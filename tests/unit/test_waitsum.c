@@ -268,6 +268,50 @@ static void rows_do_not_differ_only_inside_the_c_library(void **state)
     stage_close(&s);
 }
 
+/* The report of S in WIDTH columns; give it back with free(). */
+static char *report_of(struct stage *s, int width)
+{
+    struct waitsum w;
+    struct err err;
+    char *text = NULL;
+    size_t n = 0;
+    struct selection all = selection_all(s->profile, (struct value_ref){s->streams.waits, 0});
+    assert_int_equal(waitsum_build(&w, &all, NULL, &err), 0);
+    FILE *out = open_memstream(&text, &n);
+    waitsum_print(out, &(struct waitsum_view){.sum = &w, .subject = "x", .top = 5},
+                  &(struct document_paper){DOCUMENT_AS_TEXT, width, false});
+    fclose(out);
+    waitsum_done(&w);
+    return text;
+}
+
+/* Who calls differs further out than there is room for: nobody could tell the rows apart. */
+static void rows_that_would_look_alike_are_one(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    struct frame_id query = frame_in(&s, "/bin/app", "run_a_query");
+    struct frame_id plan = frame_in(&s, "/bin/app", "plan_a_query");
+    struct frame_id row = frame_in(&s, "/bin/app", "lock_row");
+    struct frame_id lock = frame_in(&s, LIBC, "pthread_mutex_lock");
+    struct frame_id futex = profile_add_named_frame(s.profile, text_of("futex_wait"), FRAME_KERNEL);
+    begins(&s, 7, 0, THREAD_RUNNING);
+    waits_at_stack(&s, 100, (struct frame_id[]){query, row, row, row, row, row, row, lock, futex},
+                   9);
+    waits_at_stack(&s, 200, (struct frame_id[]){plan, row, row, row, row, row, row, lock, futex},
+                   9);
+    waits_at_stack(&s, 300, (struct frame_id[]){plan, lock, futex}, 3);
+    waits_stop(s.waits, 1000);
+    autofree char *narrow = report_of(&s, 100), *wide = report_of(&s, 200);
+    char *once = strstr(narrow, "  .. > lock_row > lock_row > pthread_mutex_lock");
+    assert_non_null(once);
+    assert_null(strstr(once + 1, "  .. > lock_row >"));
+    assert_non_null(strstr(narrow, "\n  20 ns       66.7%      2"));
+    assert_non_null(strstr(wide, "  run_a_query > lock_row >"));
+    assert_non_null(strstr(wide, "  plan_a_query > lock_row >"));
+    stage_close(&s);
+}
+
 static void only_waits_that_matter_make_insights(void **state)
 {
     static const struct {
@@ -713,6 +757,7 @@ int main(void)
         cmocka_unit_test(cpu_time_above_running_time_is_that_of_the_switches),
         cmocka_unit_test(the_agent_is_no_place_where_a_program_waits),
         cmocka_unit_test(rows_do_not_differ_only_inside_the_c_library),
+        cmocka_unit_test(rows_that_would_look_alike_are_one),
         cmocka_unit_test(only_waits_that_matter_make_insights),
         cmocka_unit_test(rates_are_of_wall_time_and_who_never_woke_comes_last),
         cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
