@@ -231,7 +231,10 @@ size_t perfswitch_open_wakers(struct perfswitch *s, struct perfattr a[3], bool m
     return s->wakers;
 }
 
-/* Who is not part of the recording has a name in /proc, if it has not ended. */
+/*
+ * Who is not part of the recording has a name in /proc, if it has not ended. Numbers of those that
+ * have would make a row of each, and say nothing.
+ */
 static struct frame_id ask_waker(struct profile *p, int tid)
 {
     char path[40], name[64];
@@ -240,9 +243,7 @@ static struct frame_id ask_waker(struct profile *p, int tid)
     size_t n = f ? fread(name, 1, sizeof name - 1, f) : 0;
     if (n && name[n - 1] == '\n')
         n--;
-    if (!n)
-        n = (size_t)snprintf(name, sizeof name, ":%d", tid);
-    return waitstream_waker(p, (struct text){name, n});
+    return waitstream_waker(p, n ? (struct text){name, n} : text_of("an ended process"));
 }
 
 static struct frame_id name_waker(struct perfswitch *s, struct profile *p, int tid)

@@ -67,26 +67,39 @@ int64_t waitsum_off_cpu_of_all(const struct waitsum *w)
 
 /* --- the verdict --- */
 
+/* "3 threads", or "3 threads in 2 processes". */
+static char *count_threads(const struct waitsum *w)
+{
+    size_t n = w->threads.n, n_processes = 0;
+    autofree bool *seen = mem_calloc(w->selection->profile->processes.n + 1, sizeof *seen);
+    for (size_t i = 0; i < n; i++) {
+        bool *of = &seen[w->threads.at[i].process.i];
+        n_processes += !*of;
+        *of = true;
+    }
+    autofree char *in = n_processes > 1 ? mem_printf(" in %zu processes", n_processes) : NULL;
+    return mem_printf("%zu thread%s%s", n, n == 1 ? "" : "s", in ? in : "");
+}
+
 static void add_states_sentence(struct document *d, const struct waitsum *w)
 {
+    autofree char *threads = count_threads(w);
     char n[THREAD_STATES + 1][UNITS_MAX];
     double whole = w->wall_ns > 0 ? (double)w->wall_ns : 1;
     for (int i = 0; i < THREAD_STATES; i++)
         units_scaled(n[i], (double)w->state_ns[i], SCALED_NS);
     if (!w->has_states) {
-        document_text(d, "%zu thread%s, off-CPU for %s in sum.", w->threads.n,
-                      w->threads.n == 1 ? "" : "s",
+        document_text(d, "%s, off-CPU for %s in sum.", threads,
                       units_scaled(n[0], (double)waitsum_off_cpu_of_all(w), SCALED_NS));
         return;
     }
     document_text(d,
-                  "%zu thread%s, %s of thread time: running %s (%.1f%%), blocked %s (%.1f%%), "
+                  "%s, %s of thread time: running %s (%.1f%%), blocked %s (%.1f%%), "
                   "runnable without a CPU %s (%.1f%%).",
-                  w->threads.n, w->threads.n == 1 ? "" : "s",
-                  units_scaled(n[THREAD_STATES], (double)w->wall_ns, SCALED_NS), n[THREAD_RUNNING],
-                  100 * (double)w->state_ns[THREAD_RUNNING] / whole, n[THREAD_BLOCKED],
-                  100 * (double)w->state_ns[THREAD_BLOCKED] / whole, n[THREAD_RUNNABLE],
-                  100 * (double)w->state_ns[THREAD_RUNNABLE] / whole);
+                  threads, units_scaled(n[THREAD_STATES], (double)w->wall_ns, SCALED_NS),
+                  n[THREAD_RUNNING], 100 * (double)w->state_ns[THREAD_RUNNING] / whole,
+                  n[THREAD_BLOCKED], 100 * (double)w->state_ns[THREAD_BLOCKED] / whole,
+                  n[THREAD_RUNNABLE], 100 * (double)w->state_ns[THREAD_RUNNABLE] / whole);
     if (w->state_ns[THREAD_UNKNOWN])
         document_text(d, "Not known: %s (%.1f%%), where records were lost or not yet taken.",
                       n[THREAD_UNKNOWN], 100 * (double)w->state_ns[THREAD_UNKNOWN] / whole);

@@ -315,6 +315,22 @@ need_wakers() {
     grep -Eq '^ .* holds  .* < hold_lock  .* < lock_here' <<<"$output" || fail "$output"
 }
 
+@test "who ended a wait and has ended itself is not a number" {
+    mkfifo fifo
+    cat fifo >/dev/null &
+    local pid=$! recorder
+    exec 9>fifo
+    "$KELVIN" record -q --waits -p $pid -o r.kelvin 9>&- & recorder=$!
+    wait_until 10 test -s r.kelvin.part
+    for _ in {1..40}; do (/bin/echo x >&9) done
+    exec 9>&-
+    wait $recorder
+    need_stacks
+    need_wakers
+    [ "$(waits '[.wakers[] | select(.reason == "pipe") | .wakeups] | add >= 5')" = true ] || fail "$(waits .wakers)"
+    [ "$(waits '[.wakers[].waker | select(startswith(":"))] | length')" = 0 ] || fail "$(waits '[.wakers[].waker]')"
+}
+
 @test "who sends over the loopback interface is named, and the network is not" {
     record_target loopback 50 2000
     need_stacks
