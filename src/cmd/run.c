@@ -42,6 +42,20 @@ static const struct opt run_table[] = {
 
 /* --- what to run --- */
 
+/* A line for each, whatever is quiet; the last is ERR, which the caller says. */
+static int say_errors(const struct buf *errors, struct err *err)
+{
+    struct text rest = buf_text(errors);
+    while (rest.n) {
+        struct text line = text_cut(&rest, '\n');
+        if (rest.n)
+            command_say("%.*s", TEXT_ARG(line));
+        else
+            err_set(err, EXIT_ERROR, "%.*s", TEXT_ARG(line));
+    }
+    return -1;
+}
+
 static int open_conf(struct run *r, const struct cmd_run_opts *o, struct err *err)
 {
     autobuf struct buf errors = {0};
@@ -54,14 +68,8 @@ static int open_conf(struct run *r, const struct cmd_run_opts *o, struct err *er
                        "no kelvin.conf here or above: 'kelvin init' writes one to start from");
     int rc =
         conf_read(&r->suite.conf, path, (struct conf_sets){set->at, set->n, "--set"}, &errors, err);
-    struct text rest = buf_text(&errors);
-    while (rest.n) {
-        struct text line = text_cut(&rest, '\n');
-        if (rest.n)
-            command_say("%.*s", TEXT_ARG(line));
-        else
-            rc = err_set(err, EXIT_ERROR, "%.*s", TEXT_ARG(line)); /* the caller says the last */
-    }
+    if (errors.n)
+        rc = say_errors(&errors, err);
     autofree char *copy = mem_strdup(path);
     if (rc == 0 && chdir(dirname(copy)) != 0)
         rc = err_set_errno(err, errno, "cannot go to the folder of '%s'", path);
@@ -175,6 +183,8 @@ static int run_from_conf(struct run *r, const struct cmd_run_opts *o,
     }
     r->opts.stop_fd = watch_signals();
     if (run_suite(r, names->operands, (size_t)names->n_operands, &err) != 0) {
+        if (r->errors.n)
+            say_errors(&r->errors, &err);
         int rc = run_fail(r, o, &err);
         if (rc != EXIT_STOPPED)
             run_ended_early(r, err.text);

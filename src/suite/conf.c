@@ -193,9 +193,14 @@ static int set_value(struct conf *c, const struct setting *s, struct err *err)
 
 /* --- the file --- */
 
+struct complaint {
+    int line;
+    char *text;
+};
+
 struct file {
     struct conf *conf;
-    struct buf *errors;
+    VEC(struct complaint) complaints;
     const char *path;
     struct text rest;
     int line;
@@ -207,19 +212,55 @@ struct file {
 
 static void conf_complain(struct file *f, int line, const char *text)
 {
-    buf_printf(f->errors, "%s:%d: %s\n", f->path, line, text);
+    *vec_push(&f->complaints) = (struct complaint){line, mem_strdup(text)};
 }
 
-/* What inih could not hold of LINE, for which it has ROOM; NULL = nothing. */
-static const char *why_not_line(struct text line, int room)
+/* In the order of the file, whatever noticed them. */
+static void complaints_move(struct file *f, struct buf *errors)
 {
-    struct text t = text_trim(line);
+    for (size_t i = 1; i < f->complaints.n; i++)
+        for (size_t k = i; k && f->complaints.at[k].line < f->complaints.at[k - 1].line; k--) {
+            struct complaint later = f->complaints.at[k - 1];
+            f->complaints.at[k - 1] = f->complaints.at[k];
+            f->complaints.at[k] = later;
+        }
+    for (size_t i = 0; i < f->complaints.n; i++) {
+        buf_printf(errors, "%s:%d: %s\n", f->path, f->complaints.at[i].line,
+                   f->complaints.at[i].text);
+        free(f->complaints.at[i].text);
+    }
+    vec_done(&f->complaints);
+}
+
+/* Whether T, which is no section, is empty, a comment or has a key. */
+static bool is_line(struct text t)
+{
+    bool blank_before = true;
+    for (size_t i = 0; i < t.n; i++) {
+        if (t.at[i] == '=' || t.at[i] == ':')
+            return true;
+        if (t.at[i] == ';' && blank_before)
+            return i == 0;
+        blank_before = isspace((unsigned char)t.at[i]);
+    }
+    return !t.n || t.at[0] == '#';
+}
+
+/* What inih could not hold of LINE, for which it has ROOM, or could not read; NULL = nothing. */
+static const char *why_not_line(struct text line, int room, bool continues)
+{
+    struct text t = text_trim(line), rest = t;
     if (memchr(line.at, '\0', line.n) || line.n > LINE_MAX_BYTES || (int)line.n + 2 > room)
         return "the line is longer than 198 bytes or has a NUL: go on in the next line, behind a "
                "blank";
-    if (text_starts(t, "[") && text_cut(&t, ']').n > 1 + SECTION_MAX_BYTES)
+    if (text_starts(t, "[") && text_cut(&rest, ']').n > 1 + SECTION_MAX_BYTES)
         return "the name of a section is longer than 49 bytes";
-    return NULL;
+    if (continues)
+        return NULL;
+    bool section = text_starts(t, "[");
+    return (section ? memchr(t.at, ']', t.n) != NULL : is_line(t))
+               ? NULL
+               : "neither '[section]' nor 'key = value'";
 }
 
 /* inih's fgets. A line that it could not hold is reported and left out; so are the keys of such a
@@ -235,7 +276,7 @@ static char *next_line(char *to, int room, void *ctx)
     bool section = !f->continues && text_starts(text_trim(line), "[");
     if (section)
         f->in_value = false;
-    const char *why = why_not_line(line, room);
+    const char *why = why_not_line(line, room, f->continues);
     if (why) {
         conf_complain(f, f->line, why);
         if (section)
@@ -346,20 +387,23 @@ static void check_again(struct file *f)
     for (size_t i = 0; i < f->conf->values.n; i++) {
         const struct conf_value *v = &f->conf->values.at[i];
         if (check_value(v->key, v->text, &err) != 0)
-            buf_printf(f->errors, "%s: %s\n", v->origin, err.text);
+            conf_complain(f, atoi(strrchr(v->origin, ':') + 1), err.text);
     }
 }
 
 static void parse(struct conf *c, const char *path, struct text text, struct buf *errors)
 {
-    struct file f = {.conf = c, .errors = errors, .path = path, .rest = text};
+    struct file f = {.conf = c, .path = path, .rest = text};
     const char *slash = strrchr(path, '/');
     if (slash)
         f.path = slash + 1;
+    if (text_starts(f.rest, "\xef\xbb\xbf")) /* a byte order mark */
+        f.rest = (struct text){f.rest.at + 3, f.rest.n - 3};
     int bad = ini_parse_stream(next_line, &f, take_value, &f);
     if (bad > 0)
         conf_complain(&f, bad, "neither '[section]' nor 'key = value'");
     check_again(&f);
+    complaints_move(&f, errors);
 }
 
 static int first_error(const struct buf *errors, struct err *err)
@@ -503,6 +547,13 @@ const char *conf_text(const struct conf *c, const char *name, const char *key)
 double conf_number(const struct conf *c, const char *name, const char *key)
 {
     return strtod(conf_text(c, name, key), NULL);
+}
+
+int conf_fail_at(const struct conf *c, const char *name, const char *key, struct err *err)
+{
+    struct conf_value v = conf_find(c, name, key);
+    struct err why = *err;
+    return v.rank == RANK_DEFAULT ? -1 : err_set(err, why.code, "%s: %s", v.origin, why.text);
 }
 
 struct words conf_words(const struct conf *c, const char *name, const char *key)

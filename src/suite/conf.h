@@ -88,6 +88,9 @@ const char *conf_text(const struct conf *c, const char *name, const char *key);
 double conf_number(const struct conf *c, const char *name, const char *key);
 bool conf_has(const struct conf *c, const char *name, const char *key, const char *word);
 
+/* Put before ERR where KEY was given, if it was: "kelvin.conf:12: ". Returns -1. */
+int conf_fail_at(const struct conf *c, const char *name, const char *key, struct err *err);
+
 /* The words of a value, quotes undone. Free with words_done(). */
 struct words conf_words(const struct conf *c, const char *name, const char *key);
 

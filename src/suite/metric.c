@@ -56,7 +56,8 @@ static double metric_limit(const struct conf *c, const char *name)
     return (*own ? strtod(own, NULL) : conf_number(c, "", "check.max-regression")) / 100;
 }
 
-static int metric_build(struct metric *m, const struct conf *c, const char *name, struct err *err)
+static int metric_build_parts(struct metric *m, const struct conf *c, const char *name,
+                              struct err *err)
 {
     const char *pattern = conf_text(c, name, "metric.pattern");
     *m = (struct metric){.name = mem_strdup(name),
@@ -70,6 +71,18 @@ static int metric_build(struct metric *m, const struct conf *c, const char *name
     if (!*m->file != !*m->field)
         return err_set(err, EXIT_ERROR, "metric '%s' needs both json and field, or neither", name);
     return *pattern ? build_pattern(m, pattern, err) : 0;
+}
+
+static int metric_build(struct metric *m, const struct conf *c, const char *name, struct err *err)
+{
+    static const char *const keys[] = {"metric.pattern", "metric.json", "metric.field",
+                                       "metric.workload", "metric.unit"};
+    size_t i = 0;
+    if (metric_build_parts(m, c, name, err) == 0)
+        return 0;
+    while (i < sizeof keys / sizeof *keys - 1 && !*conf_text(c, name, keys[i]))
+        i++;
+    return conf_fail_at(c, name, keys[i], err);
 }
 
 static bool is_workload(const struct conf *c, const char *name)
@@ -107,7 +120,7 @@ static int is_metric_of(const struct conf *c, const char *name, const char *work
                      name, workload);
     bool all = of.at.n == 0;
     words_done(&of);
-    return rc != 0 ? -1 : (named || all) && benched;
+    return rc != 0 ? conf_fail_at(c, name, "metric.workload", err) : (named || all) && benched;
 }
 
 /* "50 tokens": how many of what a run does. */
@@ -144,7 +157,7 @@ static int add_items(struct metrics *m, const struct conf *c, const char *worklo
 int metrics_build(struct metrics *m, const struct conf *c, const char *workload, struct err *err)
 {
     if (add_items(m, c, workload, err) != 0)
-        return -1;
+        return conf_fail_at(c, workload, "workload.items", err);
     for (size_t i = 0; i < c->names[CONF_METRICS].at.n; i++) {
         const char *name = c->names[CONF_METRICS].at.at[i];
         int mine = is_metric_of(c, name, workload, err);

@@ -149,4 +149,5 @@ void run_done(struct run *r)
     free(r->log);
     free(r->published);
     free(r->tail);
+    buf_done(&r->errors);
 }

@@ -44,10 +44,11 @@ struct run {
     struct run_opts opts;
     struct suite suite;
     enum run_fault fault;
-    char *log;       /* of the commands that are run */
-    double away_s;   /* time spent in the build and in workloads */
-    char *published; /* where the pages went; NULL = nowhere */
-    char *tail;      /* the last lines of a build that failed; NULL = none */
+    char *log;         /* of the commands that are run */
+    double away_s;     /* time spent in the build and in workloads */
+    char *published;   /* where the pages went; NULL = nowhere */
+    char *tail;        /* the last lines of a build that failed; NULL = none */
+    struct buf errors; /* all that is wrong in files of rules, a line each */
 };
 
 /*

@@ -63,25 +63,23 @@ static int read_rules(struct run *r, struct suite_result *w, const char *path)
     return rc;
 }
 
-/* Each line that is wrong is reported in the order of the file. The last of them is the error,
- * which the caller reports. */
-static int check_rules_file(const struct run *r, const char *path, struct err *err)
+/* What is wrong in the file PATH, in the order of its lines. */
+static void check_rules_file(const char *path, struct buf *errors)
 {
     struct rules rules = {0};
     struct reader in;
-    if (reader_open_file(&in, path, err) != 0)
-        return -1;
-    int rc = rules_parse(&rules, reader_peek(&in, RULES_MAX_BYTES + 1));
-    size_t n = rules.errors.n < 20 ? rules.errors.n : 20;
-    for (size_t i = 0; i < n; i++) {
+    struct err err;
+    if (reader_open_file(&in, path, &err) != 0) {
+        buf_printf(errors, "%s\n", err.text);
+        return;
+    }
+    rules_parse(&rules, reader_peek(&in, RULES_MAX_BYTES + 1));
+    for (size_t i = 0; i < rules.errors.n && i < 20; i++) {
         const struct rule_error *e = &rules.errors.at[i];
-        err_set(err, EXIT_ERROR, "%s:%u:%u: %s", path, e->line, e->column, e->text);
-        if (i + 1 < n)
-            run_say(r, "%s", err->text);
+        buf_printf(errors, "%s:%u:%u: %s\n", path, e->line, e->column, e->text);
     }
     reader_close(&in);
     rules_done(&rules);
-    return rc;
 }
 
 static int read_known_leaks(struct suite *s, struct err *err)
@@ -92,16 +90,21 @@ static int read_known_leaks(struct suite *s, struct err *err)
     return rc;
 }
 
+/* Of all files; one that several workloads have is read once. */
 int run_check_rules(struct run *r, struct err *err)
 {
+    const struct suite *s = &r->suite;
     if (read_known_leaks(&r->suite, err) != 0)
         return -1;
-    for (size_t i = 0; i < r->suite.results.n; i++) {
-        const char *path = judge_rules_path(&r->suite, &r->suite.results.at[i]);
-        if (*path && check_rules_file(r, path, err) != 0)
-            return -1;
+    for (size_t i = 0; i < s->results.n; i++) {
+        const char *path = judge_rules_path(s, &s->results.at[i]);
+        bool seen = !*path;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = strcmp(path, judge_rules_path(s, &s->results.at[k])) == 0;
+        if (!seen)
+            check_rules_file(path, &r->errors);
     }
-    return 0;
+    return r->errors.n ? err_set(err, EXIT_ERROR, "the rules have errors") : 0;
 }
 
 static void rules_are_wrong(const struct run *r, struct suite_result *w)

@@ -11,18 +11,19 @@
 #include "view/document.h"
 
 /* The reason and the end of the build's output. */
-static void early_document(struct document *d, const struct run *r, const char *why)
+static void early_document(struct document *d, struct run *r, const char *why)
 {
     const struct provenance *git = &r->suite.git;
     document_text(d, "The run ended early, and nothing was published: %s.", why);
     if (r->tail)
         document_code(d, r->tail);
+    if (r->errors.n)
+        document_code(d, buf_cstr(&r->errors));
     document_text(d, "%s%.12s%s.", *git->commit ? "Commit " : "No commit", git->commit,
                   git->dirty ? " with changes" : "");
 }
 
-static int early_write(const struct folder *to, const char *name, const struct run *r,
-                       const char *why)
+static int early_write(const struct folder *to, const char *name, struct run *r, const char *why)
 {
     autofree char *path = folder_file(to, name);
     autofree char *title = mem_printf("%s: failed", r->suite.project);

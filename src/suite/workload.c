@@ -149,7 +149,10 @@ static int build_command(struct workload *w, const struct conf *c, struct err *e
         rc = workload_split(&w->argv, w->line, w->shell, &why);
     if (rc == 0 && !w->argv.at.n)
         rc = err_set(&why, EXIT_ERROR, "its command is empty");
-    return rc == 0 ? 0 : err_set(err, EXIT_ERROR, "workload '%s': %s", w->name, why.text);
+    if (rc == 0)
+        return 0;
+    err_set(err, EXIT_ERROR, "workload '%s': %s", w->name, why.text);
+    return conf_fail_at(c, w->name, "workload.command", err);
 }
 
 /* Pages are called as their workloads are. */

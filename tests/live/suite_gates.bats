@@ -141,6 +141,13 @@ recipe() { sed -n '/- name: Measure the change/,/- uses:/p' "$ROOT/doc/ci.md" | 
     said 'bad.rules:2:'
     said 'bad.rules:3:'
     silent '[1/7]'
+    printf 'tolal x <= 5%%\n' >worse.rules
+    printf '[workload other]\ncommand = ./app\nrules = worse.rules\n[workload third]\ncommand = ./app\nrules = bad.rules\n' >>kelvin.conf
+    kelvin run -q --set workload.small.rules=bad.rules # errors are said, however quiet
+    exits 1
+    [ "$(grep -o '^kelvin: [a-z]*.rules:[0-9]*' <<<"$stderr" | tr '\n' ' ')" = "kelvin: bad.rules:2 kelvin: bad.rules:3 kelvin: worse.rules:1 " ] ||
+        fail "$stderr"
+    has perf-failed/index.html 'bad.rules:2:'
 }
 
 @test "the filter holds for results of other benchmark libraries too" {
@@ -203,6 +210,10 @@ S
     exits 3
     has perf-failed/summary.md 'rule failed: allocations <= 0; rule failed: leaked == 1'
     [ ! -e perf/summary.md ]
+    echo 'scatter <= 100% over 50 runs' >open.rules
+    kelvin run -q --set workload.small.collect=bench --set workload.small.rules=open.rules
+    exits 4
+    has perf/summary.md 'rule inconclusive: scatter <= 100% over 50 runs |'
 }
 
 @test "a workload alone leaves the pages of the others, with the run that made them" {

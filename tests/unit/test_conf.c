@@ -128,6 +128,33 @@ static void line_without_meaning_is_refused(void **state)
     done(&p);
 }
 
+static void errors_come_in_the_order_of_the_file(void **state)
+{
+    struct parsed p = parse("[project]\nmake all\n[workload a]\ncollect = cpu\n  bensh\n"
+                            "runs = many\n[workload b\ncommand = x\nall\n; all\n# all\n"
+                            "[workload c]\nrate: x ; y\nrate ; = x\n");
+    (void)state;
+    assert_int_equal(p.rc, -1);
+    int line = 0, expected[] = {2, 4, 6, 7, 9, 13, 14};
+    struct text rest = buf_text(&p.errors);
+    for (int i = 0; i < 7; i++) {
+        struct text one = text_cut(&rest, '\n');
+        if (sscanf(one.at ? one.at : "", "kelvin.conf:%d: ", &line) != 1 || line != expected[i])
+            fail_msg("instead of line %d: %s", expected[i], p.errors.at);
+    }
+    assert_int_equal(rest.n,
+                     0); /* what follows a section that cannot be read is not blamed on another */
+    done(&p);
+}
+
+static void byte_order_mark_is_no_word(void **state)
+{
+    struct parsed p = parse("\xef\xbb\xbf[build]\ncommand = make\n");
+    (void)state;
+    assert_int_equal(p.rc, 0);
+    done(&p);
+}
+
 /* A folder of its own with a file of TEXT. */
 static char *write_conf(const char *text)
 {
@@ -190,6 +217,8 @@ int main(void)
         cmocka_unit_test(section_that_is_too_long_is_refused_with_its_keys),
         cmocka_unit_test(name_that_hides_its_files_is_refused),
         cmocka_unit_test(line_without_meaning_is_refused),
+        cmocka_unit_test(errors_come_in_the_order_of_the_file),
+        cmocka_unit_test(byte_order_mark_is_no_word),
         cmocka_unit_test(environment_overrules_the_file_and_options_both),
         cmocka_unit_test(wrong_option_names_the_key_that_was_meant),
     };

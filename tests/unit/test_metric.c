@@ -119,6 +119,8 @@ static void sections_that_are_not_whole_are_refused(void **state)
                    "add it to 'collect' of workload 'a'");
     expect_refusal(CHAT "items = tokens\n", "items takes a number above 0 and a word");
     expect_refusal(CHAT "items = 50\n", "items takes a number above 0 and a word");
+    expect_refusal(CHAT "[metric m]\nunit = s\npattern = x\nworkload = cht\n",
+                   "kelvin.conf:7: metric 'm': there is no");
     expect_refusal("[workload a]\ncommand = ./a\nitems = 5 x\n", "counted in the runs of bench");
 }
 

@@ -46,8 +46,9 @@ static void missing_input_comes_with_its_hint(void **state)
     build(&c, "[input data]\npatterns = /none/*.txt\nhint = run 'make data'\n"
               "[workload a]\ncommand = ./app {data}\n");
     assert_int_equal(workload_build(&w, &c, 0, &err), -1);
-    assert_string_equal(err.text,
-                        "workload 'a': no file for input 'data' (/none/*.txt): run 'make data'");
+    assert_string_equal(
+        err.text,
+        "kelvin.conf:5: workload 'a': no file for input 'data' (/none/*.txt): run 'make data'");
     workload_done(&w);
     conf_done(&c);
 }
