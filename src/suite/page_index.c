@@ -456,6 +456,14 @@ static void note_absent(struct buf *b, const struct suite_result *r)
         buf_printf(next_note(b), "%s", r->variants->absent.at[i]);
 }
 
+static void note_rules(struct buf *b, const struct suite_result *r, enum check_verdict verdict)
+{
+    for (size_t i = 0; r->has_check && i < r->check.results.n; i++)
+        if (r->check.results.at[i].verdict == verdict)
+            buf_printf(next_note(b), "rule %s: %s", check_verdict_names[verdict],
+                       r->check.results.at[i].rule->text);
+}
+
 /* All that keeps a workload from being ok; else what it does most. */
 static void summary_note(FILE *out, const struct suite_result *r)
 {
@@ -467,9 +475,8 @@ static void summary_note(FILE *out, const struct suite_result *r)
         buf_str(next_note(&b), r->culprit);
     if (r->too_many_findings)
         suite_say_findings(next_note(&b), r);
-    for (size_t i = 0; r->has_check && i < r->check.results.n; i++)
-        if (r->check.results.at[i].verdict == CHECK_FAILS)
-            buf_printf(next_note(&b), "rule failed: %s", r->check.results.at[i].rule->text);
+    note_rules(&b, r, CHECK_FAILS);
+    note_rules(&b, r, CHECK_INCONCLUSIVE);
     if (r->outcome == SUITE_INCOMPLETE)
         note_absent(&b, r);
     if (!b.n && r->has_report && flat_top(r->report.functions, FLAT_SELF, 1, &row)) {
