@@ -32,12 +32,6 @@ bool check_runs_lack_before(const struct check_job *job)
     return whole ? !whole->before : job->in->skip_diffs;
 }
 
-const struct check_runs *check_find_rate(const struct check_job *job, const char *name)
-{
-    const struct check_runs *r = find_runs(job, name, false), *m = find_runs(job, name, true);
-    return r && r->series->items > 0 ? r : m;
-}
-
 static int no_such_runs(struct check_job *job, const struct rule *rule)
 {
     bool metric = rule->kind == RULE_METRIC;
@@ -66,24 +60,56 @@ static bool is_fit_by_cpu(const struct check_runs *r, const struct series_run *r
     return r->measure == MEASURE_CPU && isfinite(run->value[MEASURE_CPU_R2]);
 }
 
+/* What a benchmark says that it does in one iteration: items, or else bytes. */
+static double work_of(const struct series *s)
+{
+    return s->items > 0 ? s->items : s->bytes;
+}
+
+/* A benchmark that declares no work is the last to be meant by NAME. */
+const struct check_runs *check_find_rate(const struct check_job *job, const char *name)
+{
+    const struct check_runs *r = find_runs(job, name, false), *m = find_runs(job, name, true);
+    if (r && work_of(r->series) > 0)
+        return r;
+    return m || job->in->selection ? m : r;
+}
+
+static bool is_rate(enum rule_kind kind)
+{
+    return kind == RULE_RATE || kind == RULE_FLOPS;
+}
+
+/* The same clock as that of the rates on the page. */
+static bool is_rate_by_cpu(const struct check_runs *r, const struct series_run *run)
+{
+    return r->measure == MEASURE_CPU && run->value[MEASURE_CPU] > 0;
+}
+
+static double rate_of_run(const struct check_runs *r, const struct series_run *run, double work)
+{
+    double time_ns = run->value[is_rate_by_cpu(r, run) ? MEASURE_CPU : MEASURE_TIME];
+    return work > 0 && time_ns > 0 ? work / time_ns : NAN;
+}
+
 /* Of a rule's kind, of one run. */
 static double value_of_run(const struct check_runs *r, const struct series_run *run,
                            enum rule_kind kind)
 {
-    double time_ns = run->value[MEASURE_TIME];
     switch (kind) {
     case RULE_RUN_TIME:
-        return time_ns;
+        return run->value[MEASURE_TIME];
     case RULE_RUN_CPU:
         return run->value[MEASURE_CPU];
     case RULE_R2:
         return run->value[is_fit_by_cpu(r, run) ? MEASURE_CPU_R2 : MEASURE_R2];
     case RULE_FLOPS:
-        return r->series->flops > 0 && time_ns > 0 ? r->series->flops / time_ns : NAN;
+        return rate_of_run(r, run, r->series->flops);
     case RULE_MEMORY:
         return run->value[MEASURE_PEAK_RSS];
     case RULE_RATE:
-        return is_metric(r) ? run->value[MEASURE_METRIC] : r->series->items / time_ns * 1e9;
+        return is_metric(r) ? run->value[MEASURE_METRIC]
+                            : 1e9 * rate_of_run(r, run, work_of(r->series));
     default: /* scatter, metric */
         return run->value[r->measure];
     }
@@ -118,6 +144,9 @@ static const char *why_unknown(enum rule_kind kind)
         return "its program does not give R2: rounds of one length, or another library";
     case RULE_FLOPS:
         return "the benchmark does not declare its work: call kelvin_flops() in it";
+    case RULE_RATE:
+        return "the benchmark does not declare its work: call kelvin_items() or kelvin_bytes() in "
+               "it, or what its library has for that";
     case RULE_RUN_CPU:
         return "its CPU time is not known";
     default:
@@ -176,8 +205,9 @@ static const char *what_is_measured(const struct check_runs *r, enum rule_kind k
     if (kind == RULE_SCATTER)
         return r->measure == MEASURE_CPU ? "standard deviation of the CPU times"
                                          : "standard deviation of the runs";
-    for (size_t i = 0; kind == RULE_R2 && i < r->series->runs.n; i++)
-        if (is_fit_by_cpu(r, &r->series->runs.at[i]))
+    for (size_t i = 0; i < r->series->runs.n; i++)
+        if (kind == RULE_R2 ? is_fit_by_cpu(r, &r->series->runs.at[i])
+                            : is_rate(kind) && is_rate_by_cpu(r, &r->series->runs.at[i]))
             return "median, by CPU time,";
     return kind == RULE_RUN_CPU ? "median CPU time" : "median";
 }

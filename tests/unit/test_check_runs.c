@@ -130,6 +130,26 @@ static void where_cpu_time_decides_the_fit_is_that_of_cpu_times(void **state)
     series_set_done(&b.set);
 }
 
+static void rates_are_by_the_clock_that_decides_and_of_items_or_else_bytes(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_make(&b);
+    struct series *dot = series_find(&b.set, "dot/n=64");
+    for (size_t i = 0; i < 10; i++)
+        dot->runs.at[i].value[MEASURE_CPU] = 10;
+    b.runs[1].measure =
+        MEASURE_CPU; /* as the page has them: 64 items and 128 operations in 10 ns */
+    comes_out(&b.in, "rate dot/n=64 >= 6000000000", CHECK_HOLDS, "by CPU time");
+    comes_out(&b.in, "gflops dot/n=64 12..13", CHECK_HOLDS, "by CPU time");
+    dot->items = 0;
+    dot->bytes = 640;
+    comes_out(&b.in, "rate dot/n=64 63000000000..65000000000", CHECK_HOLDS, "/s");
+    dot->bytes = 0;
+    comes_out(&b.in, "rate dot/n=64 >= 1", CHECK_INCONCLUSIVE, "kelvin_items()");
+    series_set_done(&b.set);
+}
+
 static void fit_work_memory_and_metrics_have_rules(void **state)
 {
     (void)state;
@@ -329,6 +349,7 @@ int main(void)
         cmocka_unit_test(names_that_are_not_there_are_told_with_those_that_are),
         cmocka_unit_test(scatter_is_over_enough_runs_and_of_the_worst),
         cmocka_unit_test(where_cpu_time_decides_the_fit_is_that_of_cpu_times),
+        cmocka_unit_test(rates_are_by_the_clock_that_decides_and_of_items_or_else_bytes),
         cmocka_unit_test(fit_work_memory_and_metrics_have_rules),
         cmocka_unit_test(memory_is_held_against_the_baselines_runs),
         cmocka_unit_test(without_a_recording_other_rules_are_open),

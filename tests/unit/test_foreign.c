@@ -34,9 +34,29 @@ static void repetitions_are_averaged_and_aggregates_left_out(void **state)
     assert_string_equal(a.results.at[0].name, "sum/8");
     assert_true(fabs(a.results.at[0].ns - 3000) < 1e-9);
     assert_true(fabs(a.results.at[0].cpu_ns - 2500) < 1e-9);
-    assert_true(fabs(a.results.at[0].items - 10) < 1e-9); /* 4e6 a second, in 2.5 us */
+    assert_true(fabs(a.results.at[0].items - 8) < 1e-9); /* 4e6 per second of CPU time, in 2 us */
     assert_string_equal(a.results.at[1].name, "old");
     assert_true(a.results.at[1].ns == 7);
+    program_answer_done(&a);
+}
+
+static void rates_are_by_the_clock_that_the_benchmark_asked_for(void **state)
+{
+    static const char both[] =
+        "{\"benchmarks\": [{\"name\": \"io/real_time\", \"real_time\": 50, \"cpu_time\": 20,"
+        " \"time_unit\": \"ns\", \"bytes_per_second\": 2e9},"
+        "{\"name\": \"own/8/manual_time\", \"real_time\": 50, \"cpu_time\": 20, \"time_unit\": "
+        "\"ns\", \"bytes_per_second\": 2e9},"
+        "{\"name\": \"plain\", \"real_time\": 50, \"cpu_time\": 20, \"time_unit\": \"ns\","
+        " \"bytes_per_second\": 2e9}]}";
+    static const double bytes[] = {100, 100, 40};
+    struct program_answer a = {0};
+    struct err err;
+    (void)state;
+    assert_int_equal(foreign_parse_google(&a, text_of(both), &err), 0);
+    assert_int_equal(a.results.n, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(fabs(a.results.at[i].bytes - bytes[i]) < 1e-9);
     program_answer_done(&a);
 }
 
@@ -133,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repetitions_are_averaged_and_aggregates_left_out),
+        cmocka_unit_test(rates_are_by_the_clock_that_the_benchmark_asked_for),
         cmocka_unit_test(a_filter_leaves_what_has_it_in_its_name),
         cmocka_unit_test(what_is_no_json_is_an_error_and_a_failed_benchmark_too),
         cmocka_unit_test(criterion_has_a_folder_for_each_benchmark),
