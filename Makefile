@@ -51,17 +51,17 @@ AGENT     := $(B)/libkelvin-agent.so
 AGENT_SRC := $(filter-out lib/heap% lib/scopes% lib/locks% lib/stackwalk%,$(wildcard lib/*.c src/unwind/arch*.c))
 # The same for the heap: a library of its own, so that sampling leaves malloc alone.
 HEAP      := $(B)/libkelvin-heap.so
-HEAP_SRC  := $(wildcard lib/heap*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+HEAP_SRC  := $(wildcard lib/heap*.c lib/stackwalk*.c lib/channel.c lib/kernelclock.c lib/proc.c src/unwind/arch*.c)
 # The same to be linked into static programs, and the words for the linker that put it in the place of libc's functions.
 HEAPLIB     := $(B)/libkelvin-heap.a
 HEAPLIB_SRC := $(filter-out lib/heap_new.c,$(HEAP_SRC))
 HEAPLIB_OBJ := $(HEAPLIB_SRC:%.c=$(B)/heaplib/%.o)
 # The same for locks.
 LOCKS     := $(B)/libkelvin-locks.so
-LOCKS_SRC := $(wildcard lib/locks*.c lib/stackwalk*.c lib/channel.c lib/proc.c src/unwind/arch*.c)
+LOCKS_SRC := $(wildcard lib/locks*.c lib/stackwalk*.c lib/channel.c lib/kernelclock.c lib/proc.c src/unwind/arch*.c)
 # And for include/kelvin.h: programs that use it load it by themselves.
 SCOPES     := $(B)/libkelvin-scopes.so
-SCOPES_SRC := $(wildcard lib/scopes*.c lib/channel.c lib/proc.c)
+SCOPES_SRC := $(wildcard lib/scopes*.c lib/channel.c lib/kernelclock.c lib/proc.c)
 # The library behind include/kelvin_bench.h, with what it uses of src/. Its names stay inside.
 BENCHLIB     := $(B)/libkelvin_bench.a
 BENCHLIB_SRC := $(wildcard lib/bench/*.c) $(patsubst %,src/stats/%.c,paired repeats stats) \

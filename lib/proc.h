@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CLOCK_MONOTONIC. */
+/* CLOCK_MONOTONIC of the kernel, whatever was preloaded (kernelclock.c). */
 uint64_t proc_now_ns(void);
 
 /*

@@ -5,6 +5,9 @@
  * would be cheaper and finer, but is no clock on machines where the counter stops or is emulated,
  * and does not exist on others. Not CLOCK_MONOTONIC_RAW: it is a system call on older kernels.
  *
+ * Times that are compared with the kernel's, those of samples and of runs, come by system calls:
+ * a library that was preloaded to fake the time (libfaketime) stands before libc's clocks only.
+ *
  * The agent inside a sampled program has a clock of its own: it may not use this room.
  */
 #pragma once
@@ -39,12 +42,17 @@ static inline uint64_t clock_monotonic_ns(void)
     return clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* The same by a system call: past libraries that were preloaded to fake the time. */
-static inline uint64_t clock_kernel_ns(void)
+/* The same and others by a system call. */
+static inline uint64_t clock_ask_kernel_ns(clockid_t which)
 {
     struct timespec t = {0};
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    syscall(SYS_clock_gettime, which, &t);
     return clock_timespec_ns(t);
+}
+
+static inline uint64_t clock_kernel_ns(void)
+{
+    return clock_ask_kernel_ns(CLOCK_MONOTONIC);
 }
 
 static inline double clock_monotonic_s(void)
@@ -55,7 +63,7 @@ static inline double clock_monotonic_s(void)
 /* Since 1970. It may be set, forwards and backwards. */
 static inline uint64_t clock_wall_ns(void)
 {
-    return clock_read_ns(CLOCK_REALTIME);
+    return clock_ask_kernel_ns(CLOCK_REALTIME);
 }
 
 /* CPU time that the calling thread has used. */

@@ -201,12 +201,14 @@ const char *program_hidden(const char *command)
 {
     struct stat st;
     autofree char *path = NULL;
-    if (geteuid() == 0 || program_find(command, &path) != PROGRAM_FOUND || stat(path, &st) != 0)
+    if (program_find(command, &path) != PROGRAM_FOUND || stat(path, &st) != 0)
         return NULL;
     if ((st.st_mode & S_ISUID) && st.st_uid != geteuid())
         return "runs with the rights of its owner (setuid)";
     if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getegid())
         return "runs with the rights of its group (setgid)";
+    if (geteuid() == 0)
+        return NULL;
     if (getxattr(path, "security.capability", NULL, 0) > 0)
         return "has capabilities of its own (setcap)";
     return faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 ? "may be run but not read" : NULL;

@@ -35,6 +35,7 @@ enum program_state program_explain(const char *command, int errnum, struct err *
 
 /*
  * Why the kernel lets nobody without more rights look into COMMAND while it runs: "runs with the
- * rights of its owner (setuid)". NULL if it does, or where we are root.
+ * rights of its owner (setuid)". NULL if it does. As root: why it takes events of threads away,
+ * and leaves those of CPUs.
  */
 const char *program_hidden(const char *command);

@@ -2,7 +2,6 @@
  * record_report.c - what `kelvin record` prints.
  */
 #include "analysis/quality.h"
-#include "base/program.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "base/words.h"
@@ -266,15 +265,14 @@ static void print_none(const struct record_facts *f)
 }
 
 /* Few samples are kept: a short program has no more. But nobody must take them for a result. */
-static void print_few(const struct record_facts *f, const char *command)
+static void print_few(const struct record_facts *f)
 {
-    const char *hidden = command && !f->all.samples ? program_hidden(command) : NULL;
     if (f->all.samples >= QUALITY_FEW_SAMPLES || is_unsampled(f))
         return;
-    if (hidden) {
+    if (!f->all.samples && *f->hidden) {
         fputs("  no samples: ", stderr);
-        utf8_print(stderr, command);
-        fprintf(stderr, " %s, so the kernel hides it from you; run kelvin as root\n", hidden);
+        utf8_print(stderr, f->hidden);
+        fputc('\n', stderr);
     } else if (!f->all.samples)
         print_none(f);
     else if (obtained_is_event(f->obtained)) /* each has a sample */
@@ -594,7 +592,7 @@ void record_summary(const struct record_facts *f, const struct record_opts *o)
         print_quality(f);
     else
         print_note(f);
-    print_few(f, command ? command[0] : NULL);
+    print_few(f);
     print_interpreter(command);
     if (f->has_waits)
         print_waits(f, o, first);

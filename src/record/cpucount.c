@@ -83,7 +83,7 @@ static void add_new_processes(struct cpucount *c, const struct profile *p)
 
 void cpucount_look(struct cpucount *c, const struct profile *p, bool now)
 {
-    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_kernel_ns();
     if (!c->processes.n || (!now && now_ns - c->looked_ns < LOOK_MS * 1000000ull))
         return;
     c->looked_ns = now_ns;

@@ -106,7 +106,7 @@ int doors_find(struct doors *d, int pid, struct err *err)
 /* The recorder, and a number that differs where numbers of processes are used again. */
 static uint64_t new_request(void)
 {
-    return (uint64_t)getpid() << 32 | (clock_monotonic_ns() & UINT32_MAX);
+    return (uint64_t)getpid() << 32 | (clock_kernel_ns() & UINT32_MAX);
 }
 
 /* A recorder that came before and still lives. */

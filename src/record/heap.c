@@ -343,7 +343,7 @@ static void add_rss(struct heap *h, struct heap_program *p, uint64_t now_ns, int
 /* Who lives, and how much memory it has. */
 static void census(struct heap *h)
 {
-    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_kernel_ns();
     if (now_ns - h->last_census_ns < CENSUS_NS)
         return;
     h->last_census_ns = now_ns;
@@ -372,7 +372,7 @@ bool heap_poll(struct heap *h)
     for (int i = 0; i < BATCHES && more && !h->probes; i++)
         more = take_batch(h) >= WORTH_A_LOOK;
     if (h->probes)
-        heap_probes_poll(h, clock_monotonic_ns());
+        heap_probes_poll(h, clock_kernel_ns());
     census(h);
     return more && !h->probes;
 }

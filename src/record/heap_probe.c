@@ -67,7 +67,7 @@ int heap_probes_attach(struct heap *h, struct err *err)
     struct heap_probes *p = h->probes;
     if (processes_scan(h->opts.processes, h->opts.pid, err) != 0)
         return -1;
-    p->start_ns = p->looked_ns = clock_monotonic_ns();
+    p->start_ns = p->looked_ns = clock_kernel_ns();
     meta_set_str(&h->opts.profile->meta, META_HEAP_SINCE, "attach");
     h->facts.programs = 1;
     return heapbpf_attach(&p->bpf, &p->opts, err);
@@ -203,7 +203,7 @@ void heap_probes_poll(struct heap *h, uint64_t now_ns)
 void heap_probes_stop(struct heap *h)
 {
     struct heapbpf_counts n;
-    detach_probes(h, clock_monotonic_ns());
+    detach_probes(h, clock_kernel_ns());
     take_probe_records(h, UINT64_MAX);
     count_stops(h);
     heapbpf_count(&h->probes->bpf, &n);

@@ -50,7 +50,7 @@ static uint64_t draw_of(uint64_t mean_bytes, uint32_t k)
 
 static uint64_t random_number(void)
 {
-    uint64_t x = clock_monotonic_ns() * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)getpid();
+    uint64_t x = clock_kernel_ns() * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)getpid();
     return x ^ x >> 31;
 }
 

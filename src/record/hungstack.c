@@ -104,7 +104,7 @@ struct stack_id hungstack_of(struct processes *ps, const struct hungstack_who *w
     struct profile *p = processes_profile(ps);
     struct stack_id none = {0};
     bool counted = read_task(pid, tid, "schedstat", before, sizeof before);
-    *ret_time_ns = clock_monotonic_ns();
+    *ret_time_ns = clock_kernel_ns();
     struct stack_id stack = who->user ? user_stack(ps, pid, tid) : none;
     stack = add_kernel(p, stack, pid, tid);
     read_task(pid, tid, "schedstat", after, sizeof after);

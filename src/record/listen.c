@@ -168,7 +168,7 @@ static struct listen_body *body_new(const struct listen *l, const struct listen_
 {
     struct listen_body *b = mem_new(struct listen_body);
     b->users = 1;
-    b->made_ns = clock_monotonic_ns();
+    b->made_ns = clock_kernel_ns();
     if (!page->write) {
         b->at = (char *)(uintptr_t)page->bytes.at;
         b->n = page->bytes.n;
@@ -187,7 +187,7 @@ static struct listen_body *body_new(const struct listen *l, const struct listen_
 static struct listen_body *body_get(struct listen *l, const struct listen_page *page)
 {
     struct listen_body **fresh = &l->fresh[page - l->opts.pages];
-    if (*fresh && clock_monotonic_ns() - (*fresh)->made_ns >= LISTEN_FRESH_NS) {
+    if (*fresh && clock_kernel_ns() - (*fresh)->made_ns >= LISTEN_FRESH_NS) {
         body_release(*fresh);
         *fresh = NULL;
     }
@@ -317,7 +317,7 @@ static void take_clients(struct listen *l)
             return;
         struct listen_client *c = client_room(l);
         c->fd = fd;
-        c->since_ns = clock_monotonic_ns();
+        c->since_ns = clock_kernel_ns();
         if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
             client_close(c);
     }
@@ -372,7 +372,7 @@ static void client_write(struct listen *l, struct listen_client *c)
 static void client_poll(struct listen *l, struct listen_client *c)
 {
     uint64_t most_ns = l->opts.client_ns ? l->opts.client_ns : LISTEN_CLIENT_NS;
-    if (c->fd >= 0 && clock_monotonic_ns() - c->since_ns > most_ns)
+    if (c->fd >= 0 && clock_kernel_ns() - c->since_ns > most_ns)
         client_close(c);
     if (c->fd >= 0 && !c->ended)
         client_read(c);

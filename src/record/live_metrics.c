@@ -12,7 +12,7 @@ const double live_quantiles[LIVE_QUANTILES] = {0.5, 0.9, 0.99, 0.999};
 
 double live_seconds_so_far(const struct recorder *r)
 {
-    return r->first_start_ns ? (double)(clock_monotonic_ns() - r->first_start_ns) / 1e9 : 0;
+    return r->first_start_ns ? (double)(clock_kernel_ns() - r->first_start_ns) / 1e9 : 0;
 }
 
 /* A class of the histogram may reach beyond the longest. */

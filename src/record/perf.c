@@ -169,7 +169,7 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
     r->opts = *o;
     r->to = *to;
     r->timer_fd = r->thin.timer_fd = -1;
-    r->random = clock_monotonic_ns();
+    r->random = clock_kernel_ns();
     r->n_events = count_events(o);
     r->switches = (struct perfswitch){.waits = to->waits, .processes = to->processes};
     stackfit_init(&r->fit);
@@ -268,7 +268,7 @@ static int perf_attach(void *run, int pid, struct err *err)
                                 machine ? machine->cpus.at : NULL,
                                 machine ? machine->cpus.n : 0};
     size_t n = r->n_events + r->switches.stacks + r->switches.wakers;
-    uint64_t start_ns = clock_monotonic_ns();
+    uint64_t start_ns = clock_kernel_ns();
     if (perfevents_open(&r->events, r->attrs, n, pid, &o, err) != 0)
         return -1;
     if (r->events.stack_bytes < STACK_ENOUGH && r->events.stack_bytes < o.stack_bytes / 8 * 8)
@@ -336,9 +336,9 @@ static void choose_set(struct perf_run *r)
 {
     enum perfcopy usual = r->fit.part ? COPY_PART : COPY_WHOLE;
     enum perfcopy other = r->fit.part ? COPY_WHOLE : COPY_NONE;
-    uint64_t before_ns = clock_monotonic_ns();
+    uint64_t before_ns = clock_kernel_ns();
     perfevents_sample(&r->events, r->turned ? other : usual);
-    uint64_t after_ns = clock_monotonic_ns();
+    uint64_t after_ns = clock_kernel_ns();
     uint64_t rest_ns = TURN_COST * (after_ns - before_ns);
     if (after_ns + rest_ns > r->next_turn_ns)
         r->next_turn_ns = after_ns + rest_ns;
@@ -361,7 +361,7 @@ static void end_turn(struct perf_run *r)
 
 static void perf_take_turn(struct perf_run *r)
 {
-    uint64_t at_ns = clock_monotonic_ns();
+    uint64_t at_ns = clock_kernel_ns();
     if (r->turned && at_ns >= r->turn_end_ns)
         end_turn(r);
     else if (r->clocks && !r->turned && r->samples >= r->next_turn_samples &&
@@ -378,7 +378,7 @@ enum { LONG_WAIT_NS = 20000000 };
 static void look_at_long_waits(struct perf_run *r, uint64_t least_ns)
 {
     enum { LOOKS_APART_NS = 50000000 };
-    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_kernel_ns();
     if (!r->switches.stacks || now_ns < r->next_look_ns)
         return;
     perfswitch_look_again(&r->switches, now_ns - least_ns, !r->opts.machine);
@@ -388,14 +388,14 @@ static void look_at_long_waits(struct perf_run *r, uint64_t least_ns)
 /* Stacks of switches and of wakers, where switches come too fast for all. */
 static void take_turns_with_stacks(struct perf_run *r)
 {
-    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_kernel_ns();
     if (!r->switches.stacks || !perfthin_step(&r->thin, r->n_switches, now_ns))
         return;
     if (r->thin.off)
         waits_thin(r->switches.waits, now_ns);
     for (size_t i = r->n_events; i < r->events.n_events; i++)
         perfevents_switch(&r->events, i, !r->thin.off);
-    perfthin_took(&r->thin, clock_monotonic_ns() - now_ns);
+    perfthin_took(&r->thin, clock_kernel_ns() - now_ns);
 }
 
 static int perf_poll(void *run, struct err *err)
@@ -405,7 +405,7 @@ static int perf_poll(void *run, struct err *err)
     (void)err;
     while (read(r->timer_fd, &ignored, sizeof ignored) > 0)
         continue;
-    perf_take_until(r, clock_monotonic_ns() - LATE_NS);
+    perf_take_until(r, clock_kernel_ns() - LATE_NS);
     perf_take_turn(r);
     take_turns_with_stacks(r);
     look_at_long_waits(r, LONG_WAIT_NS);
@@ -488,7 +488,7 @@ static void perf_stop(void *run)
     struct perf_run *r = run;
     r->next_look_ns = 0;
     look_at_long_waits(r, 0);
-    uint64_t end_ns = clock_monotonic_ns();
+    uint64_t end_ns = clock_kernel_ns();
     perfevents_disable(&r->events);
     perf_take_until(r, UINT64_MAX);
     perf_settle_endings(r, UINT64_MAX, -1);

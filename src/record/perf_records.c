@@ -6,6 +6,9 @@
 #include "record/perfmerge.h"
 #include "record/stackhole.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 /* Where more than one stack of a context switch in so many is cut, the most is copied. */
 enum { SWITCH_CUTS = 100 };
 
@@ -139,12 +142,30 @@ static void end_thread(struct perf_run *r, struct ending *e)
     e->tid = -1;
 }
 
+/*
+ * When a program becomes another user by exec (setuid), the kernel takes its events away and says
+ * that the thread has ended. It runs on, and clocks of CPUs see it. Nobody will tell of its real
+ * end, so this asks again after a while.
+ */
+static void end_or_wait(struct perf_run *r, struct ending *e, uint64_t at_ns)
+{
+    struct ending later = {e->pid, e->tid, at_ns};
+    bool runs = r->filtered && at_ns != UINT64_MAX && e->tid >= 0 &&
+                syscall(SYS_tgkill, e->pid, e->tid, 0) == 0;
+    if (!runs) {
+        end_thread(r, e);
+        return;
+    }
+    e->tid = -1;
+    *vec_push(&r->endings) = later;
+}
+
 void perf_settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
 {
     for (; r->first_ending < r->endings.n &&
            r->endings.at[r->first_ending].time_ns + ENDING_NS < at_ns;
          r->first_ending++)
-        end_thread(r, &r->endings.at[r->first_ending]);
+        end_or_wait(r, &r->endings.at[r->first_ending], at_ns);
     bool searched = tid >= 0 && *ending_mark(r, tid); /* forks are frequent, such numbers rare */
     for (size_t i = r->first_ending; searched && i < r->endings.n; i++)
         if (r->endings.at[i].tid == tid)

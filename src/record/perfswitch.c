@@ -38,7 +38,7 @@ static void find_thread(struct perfswitch *s, int pid, int tid, uint64_t start_n
         return;
     struct waits_at at = switch_at(s, pid, tid, start_ns);
     struct waits_look look = {.state = waits ? THREAD_BLOCKED : THREAD_UNKNOWN,
-                              .time_ns = clock_monotonic_ns()};
+                              .time_ns = clock_kernel_ns()};
     if (waits && s->stacks)
         look.stack =
             hungstack_of(s->processes, &(struct hungstack_who){pid, tid, user}, &look.time_ns);

@@ -12,7 +12,7 @@ enum { LEAST_OFF_NS = 1000000, THIN_COST = 50 };
 int perfthin_open(struct perfthin *t, int epoll_fd)
 {
     struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.fd = -1};
-    *t = (struct perfthin){.start_ns = clock_monotonic_ns(), .random = clock_monotonic_ns()};
+    *t = (struct perfthin){.start_ns = clock_kernel_ns(), .random = clock_kernel_ns()};
     t->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     return t->timer_fd < 0 ? -1 : epoll_ctl(epoll_fd, EPOLL_CTL_ADD, t->timer_fd, &ev);
 }

@@ -93,7 +93,7 @@ static int begin_file(struct recorder *r, const char *output, struct err *err)
     if (partfile_open(&r->part, output, err) != 0)
         return -1;
     r->writing = true;
-    r->file_start_ns = r->last_flush_ns = clock_monotonic_ns();
+    r->file_start_ns = r->last_flush_ns = clock_kernel_ns();
     return recording_writer_init(&r->writer, r->part.out, err);
 }
 
@@ -132,7 +132,7 @@ static void describe_stream(struct recorder *r, size_t i)
 
 static int recorder_flush(struct recorder *r, struct err *err)
 {
-    r->last_flush_ns = clock_monotonic_ns();
+    r->last_flush_ns = clock_kernel_ns();
     if (!r->writing)
         return err_set(err, EXIT_ERROR, "there is no file to write to");
     for (size_t i = 0; i < r->n_events; i++)
@@ -183,7 +183,7 @@ static void begin_profile(struct recorder *r)
 {
     struct profile *old = r->profile;
     r->profile = profile_new();
-    r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
+    r->profile->clock = (struct clock_pair){clock_kernel_ns(), clock_wall_ns()};
     processes_move(r->processes, r->profile);
     for (size_t i = 0; i < r->n_events; i++)
         recorder_add_stream(r, i);
@@ -217,7 +217,7 @@ static void start_all_over(struct recorder *r)
 int recorder_skip(struct recorder *r, const char *output, struct err *err)
 {
     bool any = r->saved_samples > 0;
-    r->end_ns = clock_monotonic_ns();
+    r->end_ns = clock_kernel_ns();
     end_file(r);
     partfile_close(&r->part, any);
     start_all_over(r);
@@ -227,7 +227,7 @@ int recorder_skip(struct recorder *r, const char *output, struct err *err)
 int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct recorder *r),
                     struct err *err)
 {
-    r->end_ns = clock_monotonic_ns();
+    r->end_ns = clock_kernel_ns();
     if (recorder_flush(r, err) != 0)
         return -1;
     fflush(NULL);
@@ -381,7 +381,7 @@ static int start_command(struct recorder *r, struct err *err)
         return -1;
     runqueue_begin_at(&r->queue, pid);
     cpucount_begin(&r->cpu, pid);
-    r->start_ns = clock_monotonic_ns();
+    r->start_ns = clock_kernel_ns();
     pass_early_signals(r);
     return launch_go(&r->launch, argv[0], err);
 }
@@ -395,7 +395,7 @@ static int start_process(struct recorder *r, struct err *err)
     recorder_watch(r, r->pid_fd);
     urgent_begin();
     int rc = r->engine->attach(r->run, pid, err);
-    r->start_ns = clock_monotonic_ns();
+    r->start_ns = clock_kernel_ns();
     runqueue_begin_with(&r->queue, pid);
     cpucount_begin(&r->cpu, pid);
     if (rc == 0 && r->scopes)
@@ -410,7 +410,7 @@ static int start_machine(struct recorder *r, struct err *err)
     size_t ignored;
     urgent_begin();
     int rc = r->engine->attach(r->run, -1, err);
-    r->start_ns = clock_monotonic_ns();
+    r->start_ns = clock_kernel_ns();
     r->idle_ns = idle_so_far(r, &ignored);
     return rc;
 }
@@ -428,7 +428,7 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
     r->opts.engine.running = !o->command;
     r->opts.engine.command = o->command;
     r->profile = profile_new();
-    r->profile->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
+    r->profile->clock = (struct clock_pair){clock_kernel_ns(), clock_wall_ns()};
     r->processes = processes_new(r->profile);
     processes_set_live(r->processes);
     if (o->engine.machine)
@@ -490,7 +490,7 @@ static bool take_signals(struct recorder *r)
 /* The time of a command is over: ask it to end, and record until it does. */
 static bool take_duration(struct recorder *r)
 {
-    double seconds = (double)(clock_monotonic_ns() - r->first_start_ns) / CLOCK_SECOND_NS;
+    double seconds = (double)(clock_kernel_ns() - r->first_start_ns) / CLOCK_SECOND_NS;
     if (r->opts.duration_s <= 0 || seconds < r->opts.duration_s)
         return false;
     r->end = END_DURATION;
@@ -508,7 +508,7 @@ static int wait_ms(const struct recorder *r)
         left_ms = fmin(left_ms, r->scopes_busy ? 0 : scopes_poll_ms(r->scopes));
     if (r->opts.duration_s > 0) {
         double end_ms =
-            r->opts.duration_s * 1000 - (double)(clock_monotonic_ns() - r->first_start_ns) / 1e6;
+            r->opts.duration_s * 1000 - (double)(clock_kernel_ns() - r->first_start_ns) / 1e6;
         left_ms = end_ms < left_ms ? end_ms : left_ms;
     }
     return left_ms <= 0 ? 0 : (int)ceil(left_ms);
@@ -541,7 +541,7 @@ static bool wait_for_end(struct recorder *r)
 static int beat(struct recorder *r, struct err *err)
 {
     bool early = r->scopes && scopes_waiting(r->scopes) > SPANS_MAX;
-    if (!early && clock_monotonic_ns() - r->last_flush_ns < FLUSH_NS)
+    if (!early && clock_kernel_ns() - r->last_flush_ns < FLUSH_NS)
         return 0;
     if (recorder_flush(r, err) != 0)
         return r->opts.rescue ? r->opts.rescue(r, err) : -1;
@@ -551,7 +551,7 @@ static int beat(struct recorder *r, struct err *err)
     if (r->opts.status)
         r->opts.status(r);
     bool full = r->opts.rotate_s > 0 &&
-                (double)(clock_monotonic_ns() - r->file_start_ns) >= r->opts.rotate_s * 1e9;
+                (double)(clock_kernel_ns() - r->file_start_ns) >= r->opts.rotate_s * 1e9;
     if (!full || r->opts.rotate(r, err) == 0)
         return 0;
     return r->opts.rescue ? r->opts.rescue(r, err) : -1;
@@ -583,7 +583,7 @@ static int recorder_give_up(struct recorder *r)
     r->end = END_WRITE;
     r->engine->stop(r->run);
     urgent_end();
-    r->end_ns = clock_monotonic_ns();
+    r->end_ns = clock_kernel_ns();
     if (r->heap)
         heap_stop(r->heap, r->end_ns);
     if (r->locks)
@@ -620,13 +620,13 @@ int recorder_run(struct recorder *r, struct err *err)
         if (r->scopes)
             r->scopes_busy = scopes_poll(r->scopes);
         if (r->listen && r->scopes)
-            threadstates_look(&r->states, r->scopes, clock_monotonic_ns());
+            threadstates_look(&r->states, r->scopes, clock_kernel_ns());
         if (r->listen)
             listen_poll(r->listen);
         if (beat(r, err) != 0)
             return recorder_give_up(r);
     }
-    r->end_ns = clock_monotonic_ns();
+    r->end_ns = clock_kernel_ns();
     stop_listening(r);
     r->engine->stop(r->run);
     urgent_end();

@@ -77,7 +77,7 @@ void runqueue_begin_at(struct runqueue *q, int pid)
 
 void runqueue_look(struct runqueue *q, const struct profile *p, bool now)
 {
-    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_kernel_ns();
     size_t n = q->threads.n, looks = now || n < LOOKS_MAX ? n : LOOKS_MAX;
     if (!now && now_ns - q->looked_ns < LOOK_MS * 1000000ull)
         return;

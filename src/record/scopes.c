@@ -172,7 +172,7 @@ bool scopes_poll(struct scopes *s)
     if (s->seen)
         ticks_look(&s->ticks);
     bool busy = take_rings(s) >= BUSY;
-    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_kernel_ns();
     if (now_ns - s->last_points_ns >= POINTS_NS) {
         s->last_points_ns = now_ns;
         scopes_write_points(s, now_ns);
@@ -278,7 +278,7 @@ void scopes_stop(struct scopes *s)
     for (int i = 0; i < STOP_POLLS && take_rings(s); i++)
         ; /* what still runs may write for ever */
     s->rings.channel->stop = 1;
-    scopes_write_points(s, clock_monotonic_ns());
+    scopes_write_points(s, clock_kernel_ns());
     scopes_describe(s);
     note_trouble(s);
     if (s->seen && s->ticks.counter)

@@ -164,7 +164,7 @@ static void spansend_drop(struct spansend *s)
 
 void spansend_stop(struct spansend *s, double seconds)
 {
-    uint64_t until_ns = clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
+    uint64_t until_ns = clock_kernel_ns() + (uint64_t)(seconds * 1e9);
     struct timespec until = {(time_t)(until_ns / CLOCK_SECOND_NS),
                              (long)(until_ns % CLOCK_SECOND_NS)};
     if (!s->running)

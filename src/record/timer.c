@@ -126,7 +126,7 @@ static int timer_open(const struct engine_opts *o, const struct engine_sink *to,
     struct mail_opts mail = mail_opts_of(o);
     r->opts = *o;
     r->to = *to;
-    r->start_ns = clock_monotonic_ns();
+    r->start_ns = clock_kernel_ns();
     r->follow.processes = to->processes;
     set_facts(r, &mail);
     if (mail_open(&r->mail, &mail, err) != 0) {
@@ -234,7 +234,7 @@ static int timer_poll(void *run, struct err *err)
     if (r->stopped)
         return 0;
     mail_collect(&r->mail);
-    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_kernel_ns();
     for (size_t i = 0; i < r->mail.items.n; i++)
         take_letter(r, &r->mail.items.at[i], now_ns);
     for (size_t i = 0; i < r->mail.items.n; i++)

@@ -93,6 +93,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
 {
     const struct stream *s = profile_stream(r->profile, r->events[0].stream);
     const char *note = meta_find(&r->profile->meta, META_ENGINE_NOTE);
+    autofree char *hidden = record_hidden(r);
     f->started = true;
     f->end = r->end;
     f->exited = r->exited;
@@ -115,6 +116,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->seen_ns = record_cpu_ns(r);
     f->sampled_ns = r->facts->sampled_ns;
     f->too_short = record_was_too_short(r);
+    snprintf(f->hidden, sizeof f->hidden, "%s", hidden ? hidden : "");
     f->missed = quality_missed(r->profile);
     memcpy(f->ends, r->events[0].ends, sizeof f->ends);
     note_others(f, r);

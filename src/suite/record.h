@@ -90,8 +90,9 @@ struct record_facts {
         double wall_s;
     } all; /* with rotate_s: of all files; the rest is of the last one */
     uint64_t seen_ns,
-        sampled_ns; /* CPU time that samples could see, and what they stand for; 0 = not known */
-    bool too_short; /* no samples, although that time is enough for several */
+        sampled_ns;   /* CPU time that samples could see, and what they stand for; 0 = not known */
+    bool too_short;   /* no samples, although that time is enough for several */
+    char hidden[400]; /* why the kernel shows nothing of the command, as a sentence; "" = it does */
     const char *missed; /* what may have too few samples where they stand for less */
     uint64_t cpu_ns;    /* of the command, children waited for included; 0 = it has not ended */
     uint64_t ends[UNWIND_ENDS];

@@ -37,3 +37,6 @@ uint64_t record_cpu_ns(const struct recorder *r);
 
 /* No sample where several were due: what ran was there, but each part of it too short. */
 bool record_was_too_short(const struct recorder *r);
+
+/* Why the kernel shows nothing of the command, and what helps; NULL = it does. Free it. */
+char *record_hidden(const struct recorder *r);

@@ -222,14 +222,26 @@ static void set_running(struct meta *m, const struct recorder *r)
         meta_set(m, META_RUNNING, buf_text(&b));
 }
 
-static char *say_no_samples(const struct recorder *r)
+/* Root keeps the clocks of CPUs, where it may have them. */
+char *record_hidden(const struct recorder *r)
 {
     const char *command = r->opts.command ? r->opts.command[0] : NULL;
-    const char *hidden = command ? program_hidden(command) : NULL;
+    const char *why = command ? program_hidden(command) : NULL, *clocks = r->facts->clocks;
+    bool root = geteuid() == 0;
+    if (!why || (root && (!clocks || strcmp(clocks, "of threads") != 0)))
+        return NULL;
+    return mem_printf("%s %s, so the kernel %s", command, why,
+                      root ? "takes its events away; run kelvin as that user, or as root "
+                             "outside of containers"
+                           : "hides it from you; run kelvin as root");
+}
+
+static char *say_no_samples(const struct recorder *r)
+{
+    char *hidden = record_hidden(r);
     char used[UNITS_MAX];
     if (hidden)
-        return mem_printf("%s %s, so the kernel hides it from you; run kelvin as root", command,
-                          hidden);
+        return hidden;
     if (obtained_is_event(r->facts->obtained))
         return mem_printf("%s did not happen in this time", r->facts->event);
     if (record_was_too_short(r))

@@ -50,7 +50,7 @@ static enum unwind_end watch_keep(void *to, const struct engine_sample *s)
 static void add_stream(struct watch *w)
 {
     struct profile *p = w->profile;
-    p->clock = (struct clock_pair){clock_monotonic_ns(), clock_wall_ns()};
+    p->clock = (struct clock_pair){clock_kernel_ns(), clock_wall_ns()};
     int s = profile_add_stream(p, w->facts->event, w->facts->obtained);
     profile_stream(p, s)->rate_hz = w->opts.rate_hz;
     int count = profile_add_value(p, s, VALUE_SAMPLES, UNIT_COUNT);

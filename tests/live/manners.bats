@@ -46,6 +46,20 @@ setup() {
     [[ $stderr == *"may be run but not read"*"kernel hides it"* ]] || fail "$stderr"
 }
 
+# In a PID namespace there are no clocks of CPUs, and those of threads end with the old user.
+@test "a program that becomes another user in a container: the true reason, and no advice about the rate" {
+    is_real_root || skip "needs root, to make a setuid program of somebody else"
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "no PID namespace can be made"
+    cp "$TARGET/split" app
+    chown 65534 app
+    chmod 4755 app
+    run --separate-stderr unshare --pid --fork --mount-proc "$KELVIN" record --engine perf -o x.kelvin -- ./app 0.3
+    [[ $stderr == *"no samples: ./app"*"setuid"*"run kelvin as that user, or as root outside of containers"* ]] || fail "$stderr"
+    [[ $stderr != *" -F"* ]] || fail "$stderr"
+    kelvin report x.kelvin
+    [[ $stderr == *"setuid"*"outside of containers"* ]] || fail "$stderr"
+}
+
 @test "an interpreter's own functions: how to see them" {
     command -v python3 >/dev/null || skip "python3 is not installed"
     kelvin record -o x.kelvin -- python3 -c 'sum(range(10**6))'

@@ -49,17 +49,20 @@ splits_right() { # FILE SIXTY THIRTY TEN
         }' >&2 || fail "$("$KELVIN" info "$1" 2>&1 | grep -iE 'unfinished|stack|ring|lost')"
 }
 
-# The kernel reports none of its maps: the first samples come before they are read. How many there are is chance, as the program
-# is not followed from CPU to CPU, either.
+# The kernel reports none of its maps: the first samples come before they are read. It says that the program has ended, too: after
+# two seconds there were no more samples.
 @test "root sees the functions of a program that becomes another user" {
     [ "$(id -u)" = 0 ] || skip "needs root, to make a setuid program"
     cp "$TARGET/split" app
     chown 65534 app
     chmod 4755 app
-    kelvin record -q --engine perf -o x.kelvin -- ./app 2
+    kelvin record -q --engine perf -o x.kelvin -- ./app 3
     exits 0
     run awk '{ all += $NF } /;main;/ { named += $NF } END { print named + 0 " of " all + 0; exit !(all < 40 || named > 0.8 * all) }' <("$KELVIN" fold x.kelvin)
     [ "$status" = 0 ] || fail "$output have main on their stacks"
+    [ "$(info x.kelvin clocks)" = "of CPUs" ] || skip "clocks of CPUs cannot be had here"
+    [ "$(info x.kelvin sampled_ns)" -gt $(($(info x.kelvin cpu_time_ns) * 8 / 10)) ] ||
+        fail "samples of $(info x.kelvin sampled_ns) ns, CPU time $(info x.kelvin cpu_time_ns) ns"
 }
 
 @test "C without frame pointers: true shares and whole stacks at depth 5, 50 and 200" {

@@ -282,6 +282,39 @@ weighs_right() { # PERCENT
     [[ $output == libz.so.1:*libkelvin-agent.so* ]] || fail "$output"
 }
 
+# What faketime does: 30 years ago, from the program's view.
+make_fake_clock() {
+    cat >fake.c <<'C'
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    int failed = (int)syscall(SYS_clock_gettime, clock, t);
+    if (clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME)
+        t->tv_sec -= 1000000000;
+    return failed;
+}
+C
+    cc -shared -fPIC -O1 -o fake.so fake.c
+}
+
+@test "a preloaded library that fakes the clock changes nothing, in the program or in kelvin" {
+    make_fake_clock
+    record sh -c "LD_PRELOAD=$PWD/fake.so:\$LD_PRELOAD exec '$TARGET/split' 1"
+    exits 0
+    [[ $stderr != *"were lost"* ]] || fail "$stderr"
+    weighs_right 30
+    for how in timer perf; do
+        need_record --engine $how -- true
+        LD_PRELOAD=$PWD/fake.so kelvin record --engine $how --min-samples 1 -o r.kelvin -- "$TARGET/split" 0.5
+        exits 0
+        weighs_right 30
+        [ "$(info r.kelvin time_ns)" -gt $((($(date +%s) - 100000) * 1000000000)) ] || fail "a date of $(info r.kelvin time_ns)"
+        [ "$(info r.kelvin duration_ns)" -ge "$(($(info r.kelvin cpu_time_ns) / 2))" ] || fail "$(info r.kelvin duration_ns)"
+    done
+}
+
 @test "killing the recorder leaves the command alone" {
     "$KELVIN" record -q --engine timer -o r.kelvin -- sh -c \
         "echo \$\$ >pid; '$TARGET/guest' threads 4 >said; echo \$? >status" &
