@@ -1,5 +1,6 @@
 /* verdict.c - from two series to a verdict, a gate and a sentence; see verdict.h. */
 #include "bench/verdict.h"
+#include "base/calc.h"
 #include "bench/gates.h"
 
 #include <math.h>
@@ -96,21 +97,61 @@ static void compare_values(struct comparison *c, const struct verdict_values *v,
         paired_compare(&c->paired, v->before, v->after, fewer, &with, o->look);
 }
 
+/* CPU time of the same two sessions. False where that was not measured, or too rarely. */
+static bool compare_cpu(struct comparison *cpu, const struct comparison *c,
+                        const struct verdict_opts *o)
+{
+    *cpu = *c;
+    cpu->measure = MEASURE_CPU;
+    struct verdict_values values = verdict_values(cpu);
+    compare_values(cpu, &values, o);
+    cpu->gate = paired_gate(&cpu->paired, c->limit, o->band);
+    verdict_values_done(&values);
+    return isfinite(cpu->paired.interval.high);
+}
+
+/* Next to other work CPU time of the same code grows by a few percent while wall time grows
+ * fivefold: so much of the change of wall time must be in it, in logarithms. */
+#define CPU_PART 0.5
+
+/* Whether CPU time changed the same way as wall time, and enough. */
+static bool cpu_follows(const struct comparison *cpu, const struct comparison *c)
+{
+    double wall_log = fabs(calc_log(c->paired.ratio)), cpu_log = fabs(calc_log(cpu->paired.ratio));
+    return cpu->paired.verdict == c->paired.verdict && cpu_log >= CPU_PART * wall_log &&
+           (c->gate != GATE_BROKEN || cpu->paired.ratio > 1 + c->limit);
+}
+
+/* Whether runs took longer than they were on a CPU: they are of one thread, or nearly so. */
+static bool is_serial(const struct series *s)
+{
+    double cpu = 0, wall = 0;
+    for (size_t i = 0; i < s->runs.n; i++) {
+        cpu += s->runs.at[i].value[MEASURE_CPU];
+        wall += s->runs.at[i].value[MEASURE_TIME];
+    }
+    return cpu <= 1.1 * wall;
+}
+
 /*
  * Whatever else ran in one of two sessions is part of its wall time and hardly of its CPU time. So
- * wall time of another session counts only where CPU time, if it was measured, goes the same way.
+ * wall time of another session counts only where CPU time, if it was measured, changed as well; and
+ * where a slower program looks fast beside a baseline from a busy hour, its gate does not hold.
  */
-static bool is_unconfirmed(const struct comparison *c, const struct verdict_opts *o)
+static void ask_cpu_time(struct comparison *c, const struct verdict_opts *o)
 {
     enum verdict v = c->paired.verdict;
-    struct comparison cpu = *c;
-    if (!c->apart || c->measure != MEASURE_TIME || (v != VERDICT_SLOWER && v != VERDICT_FASTER))
-        return false;
-    cpu.measure = MEASURE_CPU;
-    struct verdict_values values = verdict_values(&cpu);
-    compare_values(&cpu, &values, o);
-    verdict_values_done(&values);
-    return isfinite(cpu.paired.interval.high) && cpu.paired.verdict != v;
+    struct comparison cpu;
+    c->unconfirmed = false;
+    if (!c->apart || c->measure != MEASURE_TIME || !compare_cpu(&cpu, c, o))
+        return;
+    bool hidden = c->gate == GATE_HOLDS && cpu.gate == GATE_BROKEN && is_serial(c->after);
+    c->unconfirmed =
+        hidden || ((v == VERDICT_SLOWER || v == VERDICT_FASTER) && !cpu_follows(&cpu, c));
+    if (c->unconfirmed)
+        c->paired.verdict = VERDICT_INCONCLUSIVE;
+    if (hidden || (c->unconfirmed && c->gate == GATE_BROKEN))
+        c->gate = GATE_UNDECIDED;
 }
 
 /* Where the median itself moved so far, all runs of one side are slow ones of both. */
@@ -169,10 +210,8 @@ void verdict_compare(struct comparison *c, const struct verdict_opts *o)
     c->band = o->band;
     c->gate = paired_gate(&c->paired, c->limit, o->band);
     look_at_tails(c, &v, o->look);
-    c->unconfirmed = is_unconfirmed(c, o);
-    if (c->unconfirmed)
-        c->paired.verdict = VERDICT_INCONCLUSIVE;
-    if (c->gate == GATE_BROKEN && (c->unconfirmed || (o->busy && c->apart && !is_count(c))))
+    ask_cpu_time(c, o);
+    if (c->gate == GATE_BROKEN && o->busy && c->apart && !is_count(c))
         c->gate = GATE_UNDECIDED;
     if (c->gate == GATE_UNDECIDED && !isfinite(c->paired.interval.high) &&
         is_gross(c, &v, o->busy)) {

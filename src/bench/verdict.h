@@ -11,7 +11,7 @@
  * taken back.
  *
  * Between sessions apart, other work is part of wall time and hardly of CPU time. So a change of
- * wall time counts only where CPU time, if known, goes the same way. CPU time makes no verdict
+ * wall time counts only where CPU time, if known, goes the same way and at least half as far. CPU time makes no verdict
  * unless asked to; a note says when there is one to be had.
  *
  * The sentence is in model because views need it too, which is why model may include stats. Rooms

@@ -102,7 +102,7 @@ static void say_undecided(struct buf *b, const struct comparison *c,
     if (c->has_tails)
         return;
     if (c->unconfirmed)
-        buf_str(b, ": CPU time does not follow, so other processes or waiting may be the cause");
+        buf_str(b, ": CPU time does not match, so other processes or waiting may be the cause");
     else if (w->more && scatters(c))
         buf_str(b, ": its runs differ too much; a quieter machine or longer runs would help");
     else if (w->more)

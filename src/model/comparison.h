@@ -23,7 +23,7 @@ struct comparison {
     struct tails tails;
     bool mean_broke;  /* the median is within the limit and the mean is not: the gate is open */
     bool same_work;   /* the time changed, and the number of instructions did not */
-    bool unconfirmed; /* wall time of two sessions differs, and CPU time does not follow it */
+    bool unconfirmed; /* wall time of two sessions differs, and CPU time does not match it */
 };
 
 struct comparisons { /* a VEC */

@@ -353,7 +353,7 @@ static void add_hints(struct document *d, const struct comparison *c)
                       verdict_names[p->verdict], COMPARISON_SAME_WORK);
     if (c->unconfirmed)
         document_text(d,
-                      "Careful: in %s the wall time differs and the CPU time does not follow: "
+                      "Careful: in %s the wall time differs and the CPU time does not match: "
                       "other processes or waiting may be the cause. Run both side by side.",
                       name);
     if (c->gate == GATE_UNDECIDED && !(p->detectable <= c->limit))
