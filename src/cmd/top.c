@@ -12,7 +12,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <termios.h>
 
 struct top_opts {
@@ -54,49 +56,90 @@ struct top {
     bool typing, paused, over;
     struct watch_state state;
     struct signals signals;
+    int pid_fd;      /* readable when the process has ended */
+    int terminal_fd; /* Ctrl-Z, a return from it, a new size: as in struct signals */
     struct termios before;
     bool raw;
 };
 
 /* --- the terminal --- */
 
-static void top_write(const char *s, size_t n)
+static int top_write(const char *s, size_t n, struct err *err)
 {
     while (n) {
         ssize_t wrote = write(STDOUT_FILENO, s, n);
+        if (wrote < 0 && errno == EPIPE)
+            return err_set(err, EXIT_NOBODY_READS, "the pipe was closed");
         if (wrote < 0 && errno != EINTR)
-            return;
+            return err_set_errno(err, errno, "cannot write to standard output");
         s += wrote > 0 ? wrote : 0;
         n -= wrote > 0 ? (size_t)wrote : 0;
     }
+    return 0;
 }
 
 /* Keys come one by one and unseen; Ctrl-C stays a signal. The screen of before comes back. */
 static int enter_screen(struct top *t, struct err *err)
 {
     static const char on[] = "\033[?1049h\033[?25l\033[2J";
-    struct termios raw;
-    if (tcgetattr(STDIN_FILENO, &t->before) != 0)
-        return err_set(err, EXIT_ERROR,
-                       "top: standard input is not a terminal: '-n 1' prints one screen");
-    raw = t->before;
+    struct termios raw = t->before;
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     t->raw = true;
-    top_write(on, sizeof on - 1);
-    return 0;
+    return top_write(on, sizeof on - 1, err);
 }
 
 static void leave_screen(struct top *t)
 {
     static const char off[] = "\033[0m\033[?25h\033[?1049l";
+    struct err ignored;
     if (!t->raw)
         return;
-    top_write(off, sizeof off - 1);
+    top_write(off, sizeof off - 1, &ignored);
     tcsetattr(STDIN_FILENO, TCSANOW, &t->before);
     t->raw = false;
+}
+
+static int open_terminal(struct top *t, struct err *err)
+{
+    sigset_t set;
+    if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &t->before) != 0)
+        return err_set(err, EXIT_ERROR, "top needs a terminal: '-n 1' prints one screen as text");
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    sigaddset(&set, SIGCONT);
+    sigaddset(&set, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    t->terminal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return enter_screen(t, err);
+}
+
+/* Stop as Ctrl-Z asks, with the terminal as the shell wants it. Where no shell could continue us
+ * the kernel does not stop us either. */
+static void stop_for_now(struct top *t)
+{
+    sigset_t set;
+    leave_screen(t);
+    sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
+    raise(SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &set, NULL); /* here it stops */
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* After a stop the shell has given the terminal other ways; a new size may leave old lines. */
+static int take_terminal_signal(struct top *t, struct err *err)
+{
+    struct signalfd_siginfo taken;
+    bool any = false;
+    while (read(t->terminal_fd, &taken, sizeof taken) == (ssize_t)sizeof taken) {
+        any = true;
+        if (taken.ssi_signo == SIGTSTP)
+            stop_for_now(t);
+    }
+    return any ? enter_screen(t, err) : 0;
 }
 
 static void find_size(struct top_view *v)
@@ -115,18 +158,19 @@ static char *top_head(const struct top *t)
     const struct watch_state *s = &t->state;
     autofree char *what = t->opts->pid ? mem_printf("process %ld", t->opts->pid)
                                        : mem_printf("machine, %zu CPUs", s->n_cpus);
-    autofree char *busy = t->opts->pid ? mem_printf("%.2f CPUs used", s->cpus)
-                                       : mem_printf("%.0f%% busy", 100 * (1 - s->idle));
+    autofree char *busy = t->opts->pid    ? mem_printf(" %.2f CPUs used,", s->cpus)
+                          : s->idle_known ? mem_printf(" %.0f%% busy,", 100 * (1 - s->idle))
+                                          : mem_strdup("");
     char n[UNITS_MAX];
     autofree char *lost =
         s->lost ? mem_printf(", %s lost so far", units_count(n, s->lost)) : mem_strdup("");
-    return mem_printf("%s: %s, %lld sample%s in %.0f s%s%s%s", what, busy,
+    return mem_printf("%s:%s %lld sample%s in %.0f s%s%s%s", what, busy,
                       (long long)s->selection.n_samples, s->selection.n_samples == 1 ? "" : "s",
                       s->seconds, lost, s->kernel_hidden ? ", kernel hidden" : "",
                       t->paused ? " [paused]" : "");
 }
 
-static void draw(struct top *t)
+static int draw(struct top *t, struct err *err)
 {
     autobuf struct buf b = {0};
     char prompt[100];
@@ -147,7 +191,7 @@ static void draw(struct top *t)
     if (t->view.cursor >= n)
         t->view.cursor = n ? n - 1 : 0;
     buf_str(&b, v.escapes ? "\033[J" : "\n");
-    top_write(b.at, b.n);
+    return top_write(b.at, b.n, err);
 }
 
 /* --- keys --- */
@@ -281,7 +325,7 @@ static void take_keys(struct top *t)
 
 /* --- --- */
 
-/* Take samples until it is time for the next screen, or somebody presses a key. */
+/* Take samples until it is time for the next screen, or something happens at the terminal. */
 static int top_pass_time(struct top *t, uint64_t until_ns, struct err *err)
 {
     enum { TURN_MS = 100 };
@@ -290,38 +334,44 @@ static int top_pass_time(struct top *t, uint64_t until_ns, struct err *err)
         int left_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000u) + 1 : 0;
         struct pollfd fds[] = {{.fd = watch_fd(t->watch), .events = POLLIN},
                                {.fd = t->signals.fd, .events = POLLIN},
-                               {.fd = t->raw ? STDIN_FILENO : -1, .events = POLLIN}};
-        poll(fds, 3, left_ms < TURN_MS ? left_ms : TURN_MS);
+                               {.fd = t->raw ? STDIN_FILENO : -1, .events = POLLIN},
+                               {.fd = t->terminal_fd, .events = POLLIN}};
+        poll(fds, 4, left_ms < TURN_MS ? left_ms : TURN_MS);
         if (!t->paused && watch_take(t->watch, err) != 0)
             return -1;
         t->over |= signals_take(&t->signals) != 0;
         key = fds[2].revents != 0;
         if (key)
             take_keys(t);
+        if (fds[3].revents)
+            return take_terminal_signal(t, err);
         if (now_ns >= until_ns)
             return 0;
     }
     return 0;
 }
 
+/* Ended, also if its parent has not asked how. Linux before 5.3 tells only when it has. */
 static bool is_gone(const struct top *t)
 {
-    return t->opts->pid && kill((pid_t)t->opts->pid, 0) != 0 && errno == ESRCH;
+    struct pollfd ended = {.fd = t->pid_fd, .events = POLLIN};
+    return t->opts->pid && (t->pid_fd >= 0 ? poll(&ended, 1, 0) == 1
+                                           : kill((pid_t)t->opts->pid, 0) != 0 && errno == ESRCH);
 }
 
 static int run_screens(struct top *t, struct err *err)
 {
     uint64_t delay_ns = (uint64_t)(t->opts->delay_s * 1e9),
              next_ns = clock_monotonic_ns() + delay_ns;
-    if (t->view.escapes)
-        draw(t);
+    if (t->view.escapes && draw(t, err) != 0)
+        return -1;
     for (long n = 0; !t->over && !is_gone(t) && (!t->opts->times || n < t->opts->times);) {
         if (top_pass_time(t, next_ns, err) != 0)
             return -1;
         bool due = clock_monotonic_ns() >= next_ns;
         n += due;
-        if (due || t->view.escapes)
-            draw(t);
+        if ((due || t->view.escapes) && draw(t, err) != 0)
+            return -1;
         if (due) /* names of a new program may take longer than the delay */
             next_ns = clock_monotonic_ns() + delay_ns;
     }
@@ -333,11 +383,9 @@ static int top_show(struct top *t, struct err *err)
     t->view.escapes = t->opts->times == 0;
     if (signals_open(&t->signals, false) != 0)
         return err_set_errno(err, errno, "cannot wait for signals");
-    if (t->view.escapes && (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))
-        return err_set(err, EXIT_ERROR, "top needs a terminal: '-n 1' prints one screen as text");
-    if (t->view.escapes && enter_screen(t, err) != 0)
-        return -1;
-    int rc = run_screens(t, err);
+    int rc = t->view.escapes ? open_terminal(t, err) : 0;
+    if (rc == 0)
+        rc = run_screens(t, err);
     leave_screen(t);
     if (rc == 0 && is_gone(t))
         command_say("process %ld has ended", t->opts->pid);
@@ -366,7 +414,7 @@ static int top_run(const struct command *self, int n, char **args)
                 operands.operands[0]);
         return command_fail(&err);
     }
-    struct top t = {.opts = &o, .signals.fd = -1};
+    struct top t = {.opts = &o, .signals.fd = -1, .pid_fd = -1, .terminal_fd = -1};
     t.view = (struct top_view){.by = top_by_of(o.by), .by_total = strcmp(o.sort, "total") == 0};
     snprintf(t.filter, sizeof t.filter, "%s", o.filter);
     struct watch_opts watch = {.pid = (int)o.pid,
@@ -378,9 +426,15 @@ static int top_run(const struct command *self, int n, char **args)
                                           : o.pid       ? RATE_PROCESS_HZ
                                                         : RATE_HZ};
     rc = watch_open(&t.watch, &watch, &err);
+    if (rc == 0 && o.pid)
+        t.pid_fd = (int)syscall(SYS_pidfd_open, (int)o.pid, 0);
     if (rc == 0)
         rc = top_show(&t, &err);
     signals_close(&t.signals);
+    if (t.terminal_fd >= 0)
+        close(t.terminal_fd);
+    if (t.pid_fd >= 0)
+        close(t.pid_fd);
     watch_close(t.watch);
     free(t.marked);
     free(t.callers);

@@ -61,6 +61,14 @@ static void add_stream(struct watch *w)
         meta_set_str(&p->meta, META_MACHINE, "yes");
 }
 
+/* --- idle time --- */
+
+static void ask_idle(struct watch *w, uint64_t now_ns)
+{
+    *vec_push(&w->idle_at) = now_ns;
+    *vec_push(&w->idle_ns) = cpulist_idle_now_ns(w->machine.cpus.at, w->machine.cpus.n, &w->n_cpus);
+}
+
 /* --- opening --- */
 
 static int open_engine(struct watch *w, struct err *err)
@@ -96,6 +104,8 @@ static int watch_start(struct watch *w, struct err *err)
     if (!w->opts.pid)
         processes_set_labels(w->processes, &w->machine.wish);
     w->start_ns = clock_monotonic_ns();
+    if (!w->opts.pid)
+        ask_idle(w, w->start_ns);
     return open_engine(w, err);
 }
 
@@ -188,28 +198,40 @@ static double watch_put_rows(struct watch *w)
     return cpu_ns;
 }
 
-/* Since the oldest answer that is in the window. */
-static double idle_share(struct watch *w, uint64_t now_ns, uint64_t from_ns)
+/* Of what was said before FROM_NS only the last is needed. */
+static void forget_idle(struct watch *w, uint64_t from_ns)
 {
-    size_t at = 0;
-    uint64_t idle_ns = cpulist_idle_now_ns(w->machine.cpus.at, w->machine.cpus.n, &w->n_cpus);
-    while (at < w->idle_at.n && w->idle_at.at[at] < from_ns)
-        at++;
-    double span_ns = at < w->idle_at.n ? (double)(now_ns - w->idle_at.at[at]) : 0;
-    double was_ns = at < w->idle_at.n ? (double)(idle_ns - w->idle_ns.at[at]) : 0;
-    *vec_push(&w->idle_at) = now_ns;
-    *vec_push(&w->idle_ns) = idle_ns;
-    double share = span_ns > 0 && w->n_cpus ? was_ns / (span_ns * (double)w->n_cpus) : 0;
-    return share < 1 ? share : 1;
+    size_t n = 0;
+    while (n + 1 < w->idle_at.n && w->idle_at.at[n + 1] <= from_ns)
+        n++;
+    w->idle_at.n -= n;
+    w->idle_ns.n -= n;
+    memmove(w->idle_at.at, w->idle_at.at + n, w->idle_at.n * sizeof *w->idle_at.at);
+    memmove(w->idle_ns.at, w->idle_ns.at + n, w->idle_ns.n * sizeof *w->idle_ns.at);
+}
+
+/* Since the first answer that is kept: about as long as the window. The kernel counts in ticks. */
+static bool idle_share(struct watch *w, uint64_t now_ns, uint64_t from_ns, double *ret)
+{
+    enum { LEAST_NS = 500 * 1000 * 1000 };
+    ask_idle(w, now_ns);
+    forget_idle(w, from_ns);
+    double span_ns = (double)(now_ns - w->idle_at.at[0]);
+    if (span_ns < LEAST_NS || !w->n_cpus)
+        return false;
+    double was_ns = (double)(w->idle_ns.at[w->idle_ns.n - 1] - w->idle_ns.at[0]);
+    double share = was_ns / (span_ns * (double)w->n_cpus);
+    *ret = share < 1 ? share : 1;
+    return true;
 }
 
 void watch_select(struct watch *w, struct watch_state *ret)
 {
-    uint64_t now_ns = clock_monotonic_ns();
-    uint64_t window_ns = (uint64_t)(w->opts.window_s * 1e9);
-    uint64_t from_ns = now_ns - window_ns > w->start_ns ? now_ns - window_ns : w->start_ns;
+    uint64_t window_ns = (uint64_t)(w->opts.window_s * 1e9); /* may reach back before the boot */
     if (w->profile->stacks.nodes.n > STACKS_MAX)
         begin_anew(w);
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t from_ns = now_ns - w->start_ns > window_ns ? now_ns - window_ns : w->start_ns;
     drop_old(w, from_ns);
     double cpu_ns = watch_put_rows(w), seconds = (double)(now_ns - from_ns) / 1e9;
     struct symbolize_opts names = {.locate = processes_locate,
@@ -227,6 +249,6 @@ void watch_select(struct watch *w, struct watch_state *ret)
         .kernel_hidden = w->facts->kernel_hidden,
     };
     if (!w->opts.pid)
-        ret->idle = idle_share(w, now_ns, from_ns);
+        ret->idle_known = idle_share(w, now_ns, from_ns, &ret->idle);
     ret->n_cpus = w->n_cpus;
 }

@@ -3,9 +3,9 @@
  * what `kelvin top` shows.
  *
  *     watch_open()    events are on
- *     watch_fd()      readable when there is something to take; take at least every tenth of a
- * second watch_take()    take samples watch_select()  the samples of the window, with names; good
- * until the next call
+ *     watch_fd()      readable when there is something to take, at least every tenth of a second
+ *     watch_take()    take samples
+ *     watch_select()  the samples of the window, with names; good until the next call
  */
 #pragma once
 #include "analysis/selection.h"
@@ -31,6 +31,7 @@ struct watch_state {
     double cpus;        /* that were used meanwhile, by the samples */
     size_t n_cpus;      /* of the machine, or of those asked for */
     double idle;        /* share of their time; only of the machine */
+    bool idle_known;    /* not before the kernel's clock of it has moved on */
     uint64_t lost;      /* samples, so far */
     bool kernel_hidden; /* no right to see it */
 };

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 
 /* Lines that are not rows of the table: head, titles, foot. */
-enum { OTHER_LINES = 3, NAME_LEAST = 12, SHARE_WIDTH = 15 };
+enum { OTHER_LINES = 3, NAME_LEAST = 12, SHARE_WIDTH = 15, SHARE_ALONE = 6 };
 
 struct top_row {
     uint32_t row;
@@ -78,12 +78,21 @@ static void list_callers(const struct top_view *v, const struct flat *f, size_t 
     flat_calls_done(&calls);
 }
 
-static void add_share(struct buf *b, const struct flat_share *s)
+/* A screen too narrow for a name beside the interval has the share alone. */
+static size_t share_width(const struct top_view *v)
+{
+    return v->width < SHARE_WIDTH + 1 + NAME_LEAST ? SHARE_ALONE : SHARE_WIDTH;
+}
+
+static void add_share(struct buf *b, const struct top_view *v, const struct flat_share *s)
 {
     autobuf struct buf text = {0};
-    if (s->share > 0)
+    size_t width = share_width(v);
+    if (s->share > 0 && width == SHARE_ALONE)
+        buf_printf(&text, "%.1f%%", 100 * s->share);
+    else if (s->share > 0)
         insight_share(&text, s);
-    for (size_t width = utf8_count(buf_text(&text)); width < SHARE_WIDTH; width++)
+    for (size_t n = utf8_count(buf_text(&text)); n < width; n++)
         buf_byte(b, ' ');
     buf_add(b, text.at, text.n);
     buf_byte(b, ' ');
@@ -102,10 +111,10 @@ static void add_row(struct buf *b, const struct top_view *v, const struct flat *
     autobuf struct buf line = {0}, name = {0};
     bool second = has_second(v);
     if (second || !v->by_total || v->by != TOP_FUNCTIONS || v->callers_of)
-        add_share(&line, &row->first);
+        add_share(&line, v, &row->first);
     if (second || (v->by_total && v->by == TOP_FUNCTIONS && !v->callers_of))
-        add_share(&line, &row->second);
-    size_t used = (size_t)(SHARE_WIDTH + 1) * (second ? 2 : 1);
+        add_share(&line, v, &row->second);
+    size_t used = (share_width(v) + 1) * (second ? 2 : 1);
     size_t room = (size_t)v->width > used + 4 ? (size_t)v->width - used : 4;
     shortname_add(&name, flat_name(f, row->row), room);
     buf_add(&line, name.at, name.n);
@@ -120,13 +129,14 @@ static void add_titles(struct buf *b, const struct top_view *v)
 {
     static const char *const names[] = {"function", "thread", "process"};
     autobuf struct buf line = {0};
+    int width = (int)share_width(v);
     if (v->callers_of)
-        buf_printf(&line, "%*s caller of %s", SHARE_WIDTH, "total", v->callers_of);
+        buf_printf(&line, "%*s caller of %s", width, "total", v->callers_of);
     else if (has_second(v))
-        buf_printf(&line, "%*s %*s %s", SHARE_WIDTH, v->by_total ? "self" : "self*", SHARE_WIDTH,
+        buf_printf(&line, "%*s %*s %s", width, v->by_total ? "self" : "self*", width,
                    v->by_total ? "total*" : "total", names[v->by]);
     else
-        buf_printf(&line, "%*s %s", SHARE_WIDTH,
+        buf_printf(&line, "%*s %s", width,
                    v->by != TOP_FUNCTIONS ? "share"
                    : v->by_total          ? "total"
                                           : "self",

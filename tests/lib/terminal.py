@@ -1,8 +1,9 @@
 """Run a program in a terminal of its own: terminal.py COLUMNS ROWS KEYS -- COMMAND...
 
 KEYS are sent one after the other, half a second of patience between them: letters, or names such as
-Enter, Space, Up, Down, Ctrl-C, and wait:TEXT, which waits until TEXT is on the screen. Prints JSON: the
-screen at the end, all screens, exit code, and whether the terminal was left as it was found.
+Enter, Space, Up, Down, Ctrl-C, Ctrl-Z, and wait:TEXT, which waits until TEXT is on the screen, shell:TEXT,
+which waits for it on the screen that full-screen programs give back, and size:COLUMNSxROWS. Prints JSON:
+all screens, exit code, and whether the terminal was left as it was found.
 """
 import fcntl
 import json
@@ -15,7 +16,7 @@ import sys
 import termios
 import time
 
-NAMES = {"Enter": "\r", "Space": " ", "Up": "\033[A", "Down": "\033[B", "Ctrl-C": "\003"}
+NAMES = {"Enter": "\r", "Space": " ", "Up": "\033[A", "Down": "\033[B", "Ctrl-C": "\003", "Ctrl-Z": "\032"}
 
 
 def screen_of(data, rows):
@@ -49,15 +50,27 @@ def main():
             if pid:
                 status = code
 
-    def wait_for(text, seconds):
+    def wait_for(text, seconds, shown):
         end = time.time() + seconds
-        while text not in "\n".join(screen_of(data, rows)) and time.time() < end and status is None:
+        while text not in shown() and time.time() < end and status is None:
             take(0.2)
+
+    def full_screen():
+        return "\n".join(screen_of(data, rows))
+
+    def given_back():
+        return data.rsplit("\033[?1049l", 1)[1] if "\033[?1049l" in data else ""
 
     screens = []
     for key in keys:
         if key.startswith("wait:"):
-            wait_for(key[5:].replace("_", " "), 60)
+            wait_for(key[5:].replace("_", " "), 60, full_screen)
+        elif key.startswith("shell:"):
+            wait_for(key[6:].replace("_", " "), 60, given_back)
+        elif key.startswith("size:"):
+            columns, rows = (int(n) for n in key[5:].split("x"))
+            fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            take(0.7)
         else:
             os.write(master, NAMES.get(key, key).encode())
             take(0.7)

@@ -31,7 +31,8 @@ press() { # COLUMNS ROWS KEYS COMMAND...
     exits 0
     [[ $output == *"process $busy: "*"CPUs used"*"self*"*"total"*"function"* ]] || fail "$output"
     [[ $output == *"part_sixty"* ]] || fail "$output"
-    kelvin top -p "$busy" -n 1 -d 2 --sort total
+    # The window may be longer than the machine is up.
+    kelvin top -p "$busy" -n 1 -d 2 --sort total --window 3600
     exits 0
     [[ $output == *"total*"*" main"*"part_sixty"* ]] || fail "$output"
     kelvin top -p "$busy" -n 2 -d 1 --by thread
@@ -99,6 +100,65 @@ press() { # COLUMNS ROWS KEYS COMMAND...
     [[ $(jq -r '.screens[0][-1]' <<<"$output") == *"q "*"--help"* ]] || fail "$output"
 }
 
+@test "a terminal of 20 columns shows shares without intervals, and room for names" {
+    press 20 10 "wait:part q" "$KELVIN" top -p "$busy" -d 1
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    [ "$(jq '[.screens[][] | length] | max' <<<"$output")" -le 20 ] || fail "$output"
+    jq -r '.screens[0][]' <<<"$output" | grep -Eq '^ *[0-9.]+% part_' || fail "$output"
+}
+
+@test "a new size of the terminal is a new screen at once" {
+    press 100 20 "wait:part size:40x8 size:90x12 q" "$KELVIN" top -p "$busy" -d 3 --window 3000
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    [[ $(jq -r '.screens[1] | "\(length) \(map(length) | max <= 40)"' <<<"$output") == "8 true" ]] || fail "$output"
+    [ "$(jq '.screens[2] | length' <<<"$output")" = 12 ] || fail "$output"
+}
+
+@test "Ctrl-Z gives the terminal to the shell, and fg the keys and the screen back" {
+    press 80 24 "$KELVIN Space top Space -d1 Space -p Space $busy Enter wait:part Ctrl-Z shell:Stopped fg Enter wait:part o wait:share_process q shell:ready exit Enter" \
+        env PS1='ready ' bash --norc --noprofile -i
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    [ "$(jq .restored <<<"$output")" = true ] || fail "$output"
+    jq -r '.screens[][]' <<<"$output" | grep -q 'share process' || fail "a key did nothing after fg" "$output"
+}
+
+@test "Ctrl-Z does nothing where no shell could continue it" {
+    press 80 24 "wait:part Ctrl-Z o wait:share_process q" "$KELVIN" top -p "$busy" -d 1
+    [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
+    [ "$(jq .restored <<<"$output")" = true ] || fail "$output"
+    jq -r '.screens[][]' <<<"$output" | grep -q 'share process' || fail "$output"
+}
+
+@test "a reader that goes away and a full disk end it" {
+    run bash -c '"$1" top -p "$2" -n 1000 -d 0.2 2>stderr | head -1 >/dev/null; echo "${PIPESTATUS[0]}"' - "$KELVIN" "$busy"
+    [ "$output" = 141 ] || fail "exit code $output"
+    [ ! -s stderr ] || fail "$(cat stderr)"
+    run --separate-stderr bash -c '"$1" top -p "$2" -n 1000 -d 0.2 >/dev/full' - "$KELVIN" "$busy"
+    exits 1
+    complains "cannot write to standard output"
+}
+
+@test "a process that ended and that nobody has waited for ends it" {
+    cat >zombie.py <<'E'
+import os, time
+pid = os.fork()
+if not pid:
+    time.sleep(2)
+    os._exit(0)
+print(pid, flush=True)
+time.sleep(100)
+E
+    python3 zombie.py >pid &
+    local parent=$! state
+    wait_until 10 test -s pid
+    kelvin top -p "$(cat pid)" -n 60 -d 0.5
+    state=$(awk '$1 == "State:" { print $2 }' "/proc/$(cat pid)/status")
+    kill "$parent"
+    exits 0
+    [[ $stderr == *"process $(cat pid) has ended"* ]] || fail "$stderr"
+    [ "$state" = Z ] || fail "it is in state $state"
+}
+
 @test "callers are not filtered and not called so, and a new filter goes back to the functions" {
     press 80 24 "wait:part / part Enter wait:with c wait:caller / n o s u c h Enter wait:matches q" "$KELVIN" top -p "$busy" -d 1
     [ "$(jq .exit <<<"$output")" = 0 ] || fail "$output"
@@ -136,4 +196,21 @@ press() { # COLUMNS ROWS KEYS COMMAND...
     kelvin top -n 1 -d 2 --by process
     exits 0
     [[ $output == "machine, "*"busy"*"share process"*"split-$busy"* ]] || fail "$output"
+}
+
+# User, nice, system, interrupts and what a hypervisor takes; idle time.
+cpu_ticks() {
+    awk '$1 == "cpu" { print $2 + $3 + $4 + $7 + $8 + $9, $5 + $6 }' /proc/stat
+}
+
+@test "how busy the machine is agrees with the kernel from the first screen on" {
+    need_record -a -d 0.1
+    read -r was_busy was_idle < <(cpu_ticks)
+    kelvin top -n 1 -d 3 --window 100
+    exits 0
+    read -r is_busy is_idle < <(cpu_ticks)
+    local said=${output#*: } expected
+    expected=$((100 * (is_busy - was_busy) / (is_busy - was_busy + is_idle - was_idle)))
+    said=${said%%%*}
+    ((said >= expected - 25 && said <= expected + 25)) || fail "$expected% are expected" "$output"
 }
