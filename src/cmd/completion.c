@@ -177,7 +177,7 @@ static void zsh_command(FILE *out, const struct command *c)
     fprintf(out, "  %s)\n    _arguments -s -S \\\n", c->name);
     for (const struct opt *o = c->opts; o->name; o++)
         zsh_option(out, o);
-    fputs("      '(-h --help)'{-h,--help}'[show this command's help]' \\\n", out);
+    fputs("      '(-h --help)'{-h,--help}'[show this help]' \\\n", out);
     if (c == &command_help) {
         fputs("      '*:topic:(", out);
         print_topics(out);
@@ -248,10 +248,8 @@ static void fish_command(FILE *out, const struct command *c)
     fputs("'\n", out);
     for (const struct opt *o = c->opts; o->name; o++)
         fish_option(out, c, o);
-    fprintf(
-        out,
-        "complete -c kelvin -n '__kelvin_command %s' -s h -l help -d 'show this command's help'\n",
-        c->name);
+    fprintf(out, "complete -c kelvin -n '__kelvin_command %s' -s h -l help -d 'show this help'\n",
+            c->name);
     if (takes_command(c))
         fprintf(out, "complete -c kelvin -n '__kelvin_command %s' -a '(__kelvin_user_command)'\n",
                 c->name);
