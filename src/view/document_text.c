@@ -65,13 +65,18 @@ static void document_text_measure(const struct document_block *t, int *width)
     }
 }
 
+static int least_of(const struct document_column *c)
+{
+    enum { NAME_LEAST = 20 };
+    return c->least ? c->least : NAME_LEAST;
+}
+
 /* What the table needs if names are cut to what they want at least. */
 static int room_needed(const struct document_block *t, const int *width)
 {
-    enum { NAME_LEAST = 20 };
     int needed = 0;
     for (size_t c = 0; c < t->n_columns; c++) {
-        int least = t->columns[c].least ? t->columns[c].least : NAME_LEAST;
+        int least = least_of(&t->columns[c]);
         bool cut = t->columns[c].wide && width[c] > least;
         needed += width[c] < 0 ? 0 : 2 + (cut ? least : width[c]);
     }
@@ -93,22 +98,37 @@ static void drop_spare(const struct document_block *t, int *width, int room)
     }
 }
 
-/* Wide columns share the room that the others leave; what one does not need the next may use. */
+/* A wide column's part of ROOM, where WANTED is what all that share it want at least. */
+static int part_of(const struct document_column *c, int room, int wanted)
+{
+    int least = least_of(c), floor = least < MIN_WIDE ? least : MIN_WIDE;
+    int part = wanted ? room * least / wanted : room;
+    return part > floor ? part : floor;
+}
+
+/* Wide columns share the room that the others leave; what one does not need the others may use. */
 static void share_room(const struct document_block *t, int *width, int room)
 {
-    int wide = 0;
+    bool shares[MAX_COLUMNS], fewer = true;
+    int wanted = 0;
     for (size_t c = 0; c < t->n_columns; c++) {
-        room -= width[c] < 0 ? 0 : 2 + (t->columns[c].wide ? 0 : width[c]);
-        wide += t->columns[c].wide && width[c] >= 0;
+        shares[c] = t->columns[c].wide && width[c] >= 0;
+        room -= width[c] < 0 ? 0 : 2 + (shares[c] ? 0 : width[c]);
+        wanted += shares[c] ? least_of(&t->columns[c]) : 0;
     }
-    for (size_t c = t->n_columns; c-- > 0;) {
-        if (!t->columns[c].wide || width[c] < 0)
-            continue;
-        int equal = room / (wide > 0 ? wide : 1), part = equal > MIN_WIDE ? equal : MIN_WIDE;
-        width[c] = width[c] > part ? part : width[c];
-        room -= width[c];
-        wide--;
+    while (fewer) {
+        fewer = false;
+        for (size_t c = 0; c < t->n_columns; c++)
+            if (shares[c] && width[c] <= part_of(&t->columns[c], room, wanted)) {
+                room -= width[c];
+                wanted -= least_of(&t->columns[c]);
+                shares[c] = false;
+                fewer = true;
+            }
     }
+    for (size_t c = 0; c < t->n_columns; c++)
+        if (shares[c])
+            width[c] = part_of(&t->columns[c], room, wanted);
 }
 
 static struct text tail_of(struct text t, size_t skip)

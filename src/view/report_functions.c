@@ -57,16 +57,17 @@ static enum beside beside_shares(const struct report *r)
             {beside, .right = true, .spare = 3}, {"samples", .right = true, .spare = 2},        \
             {"name", .wide = true},                                                             \
         {                                                                                       \
-            "module"                                                                            \
+            "module", .wide = true, .tail = true, .least = 14                                   \
         }                                                                                       \
     }
 static const struct document_column columns_time[] = COLUMNS_WITH("time");
 static const struct document_column columns_weight[] = COLUMNS_WITH("weight");
-static const struct document_column columns_bare[] = {{"self", .right = true},
-                                                      {"total", .right = true},
-                                                      {"samples", .right = true},
-                                                      {"name", .wide = true},
-                                                      {"module"}};
+static const struct document_column columns_bare[] = {
+    {"self", .right = true},
+    {"total", .right = true},
+    {"samples", .right = true},
+    {"name", .wide = true},
+    {"module", .wide = true, .tail = true, .least = 14}};
 
 static void begin_functions(struct document *d, const struct report *r)
 {

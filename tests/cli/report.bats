@@ -247,3 +247,19 @@ make_counted() {
     kelvin report counted.txt --where core=cpu_atom --format json
     [ "$(jq .samples <<<"$output")" = 20 ] || fail "$output"
 }
+
+@test "in 80 columns long module names keep their end, and seconds stay beside the shares" {
+    python3 -c "
+for i in range(300):
+    for name in 'one', 'two':
+        print(f'app 5 {i / 1000:.6f}: 1000000 cpu-clock:')
+        print(f'\t{0x1000 + i:x} {name}+0x1 (/x/lib_a_very_long_name_of_a_module_with_a_common_prefix_{name}.so)\n')
+" >x.script
+    kelvin report x.script --width 80
+    exits 0
+    sed -n '/^Functions/,/^Hot paths/p' <<<"$output" >table
+    ! LC_ALL=C.UTF-8 grep -E '.{81}' table || fail "$(<table)"
+    grep -Eq '^ +self +time +total +time +samples +name +module$' table || fail "$(<table)"
+    grep -Eq '  one +\.\.[a-z_]*prefix_one\.so$' table || fail "$(<table)"
+    grep -Eq '  two +\.\.[a-z_]*prefix_two\.so$' table || fail "$(<table)"
+}
