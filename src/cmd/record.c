@@ -275,6 +275,8 @@ static int record_command(const struct record_opts *o, char **command)
     int rc = record_take(o, command, &facts, &err);
     if (o->status == record_status)
         record_status_clear();
+    else if (command && (rc != 0 || !facts.published || !o->quiet))
+        record_begin_line();
     if (rc != 0) {
         fit_hint(&err, o);
         int ours = own_failure(&err);

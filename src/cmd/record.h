@@ -7,6 +7,7 @@
 /* A line on the terminal that is written anew each second. */
 void record_status(const struct recorder *r);
 void record_status_clear(void);
+void record_begin_line(void); /* on a terminal: after what the command printed */
 
 /* The same where there is no terminal: once, if a process that runs does nothing but wait. */
 void record_say_idle(const struct recorder *r);

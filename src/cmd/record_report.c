@@ -10,7 +10,10 @@
 #include "record/rings.h"
 
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* --- while it runs --- */
 
@@ -44,6 +47,20 @@ void record_status(const struct recorder *r)
 void record_status_clear(void)
 {
     fputs("\r\033[K", stderr);
+}
+
+/*
+ * The command may have left the cursor in a line, and nothing tells where. A line's width of blanks
+ * leads from there into the next line, but from the start of a line only to its end.
+ */
+void record_begin_line(void)
+{
+    struct winsize size;
+    const char *term = getenv("TERM");
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || !size.ws_col || !term ||
+        strcmp(term, "dumb") == 0)
+        return;
+    fprintf(stderr, "%*s\r\033[K", size.ws_col, "");
 }
 
 /* --- when it is done --- */

@@ -76,6 +76,32 @@ setup() {
     [ "$(head -n 4 seen | tr -d '\r')" = "$(printf 'line %d\n' 1 2 3 4)" ] || fail "$(cat -v seen)"
 }
 
+@test "on a terminal kelvin's words begin a line of their own, whatever the program printed last" {
+    command -v script >/dev/null || skip "script is not installed"
+    for last in 'half a line' x ''; do
+        TERM=xterm script -qec "stty cols 60; '$KELVIN' record -o x.kelvin -- printf '$last'" /dev/null >seen
+        # What a terminal of 60 columns shows: blanks lead into the next line, unless they began one.
+        python3 - >shown <<'EOF'
+lines, line, at = [], [" "] * 60, 0
+for c in open("seen", "rb").read().decode().replace("\x1b[K", "\x05"):
+    if c == "\r":
+        at = 0
+    elif c == "\x05":
+        line[at:] = [" "] * (60 - at)
+    else:
+        if c == "\n" or at == 60:
+            lines.append("".join(line).rstrip())
+            line, at = [" "] * 60, 0 if c != "\n" else at
+        if c != "\n":
+            line[at] = c
+            at += 1
+print("\n".join(lines))
+EOF
+        [ -z "$last" ] || [ "$(head -n 1 shown)" = "$last" ] || fail "'$last': $(cat -v seen)"
+        [ "$(grep -n -m 1 ^kelvin: shown | cut -d: -f1)" = $((${#last} > 0 ? 2 : 1)) ] || fail "'$last': $(cat shown)"
+    done
+}
+
 @test "on a terminal the words about an idle process have a line of their own" {
     command -v script >/dev/null || skip "script is not installed"
     sleep 300 &
