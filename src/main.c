@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 const struct command *const commands[] = {
     &command_record, &command_top,   &command_report,  &command_view,  &command_annotate,
@@ -61,6 +62,10 @@ static int no_such_command(const char *name)
     const char *near = opt_nearest(name, names);
     if (near)
         command_say("no command '%s'; did you mean '%s'?", name, near);
+    else if (strchr(name, '/') && access(name, X_OK) == 0)
+        command_say("no command '%s'; did you mean 'kelvin record -- %s'?", name, name);
+    else if (access(name, R_OK) == 0)
+        command_say("no command '%s'; did you mean 'kelvin report %s'?", name, name);
     else
         command_say("no command '%s'; 'kelvin help' lists them", name);
     return EXIT_ERROR;

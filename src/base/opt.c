@@ -174,7 +174,10 @@ static int opt_take(const struct opt *table, void *to, int left, char **args, st
     if (!o)
         return unknown(table, word, err);
     if (o->kind == OPT_FLAG) {
-        if (value || (!is_long && word[2]))
+        if (!is_long && word[2])
+            return err_set(err, EXIT_ERROR, "-%c takes no value; write options apart: -%c -%s",
+                           o->letter, o->letter, word + 2);
+        if (value)
             return err_set(err, EXIT_ERROR, "--%s takes no value", o->name);
         return opt_set(o, to, NULL, err) == 0 ? 1 : -1;
     }

@@ -131,8 +131,20 @@ static char *program_nearest(const char *command)
 
 /* --- why not --- */
 
+/* NAME=VALUE, which a shell takes for a variable. */
+static bool is_assignment(const char *word)
+{
+    size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return n && word[n] == '=' && !strchr("0123456789", *word);
+}
+
 static void explain_not_found(const char *command, struct err *err)
 {
+    if (is_assignment(command)) {
+        err_set(err, EXIT_ERROR, "%s: not a program; 'env NAME=VALUE COMMAND' sets a variable",
+                command);
+        return;
+    }
     if (strchr(command, '/')) {
         err_set(err, EXIT_ERROR, "%s: not found", command);
         return;

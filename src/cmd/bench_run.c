@@ -304,7 +304,8 @@ int bench_run(struct session *s, struct plan *plan, const struct cmd_bench_opts 
     point_to_shell(o, lines, n);
     struct session_opts with = session_opts_of(o, plan);
     with.count_valgrind = valgrind;
-    if (!o->quiet && isatty(STDERR_FILENO)) {
+    bool mixed = start.output == STARTER_INHERIT && isatty(STDOUT_FILENO);
+    if (!o->quiet && !mixed && isatty(STDERR_FILENO)) {
         with.progress = bench_draw_progress;
         with.progress_to = &bar;
     }

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void command_say(const char *fmt, ...)
 {
@@ -89,11 +90,11 @@ static const char *find_hint(const struct command *self, int n, char **args)
     return NULL;
 }
 
-/* The value of the option -o, --output; NULL = the command has none, or it was not given. */
-static const char *output_of(const struct command *self, const void *to)
+/* The word given for the option NAME; NULL = the command has none, or it was not given. */
+static const char *word_of(const struct command *self, const char *name, const void *to)
 {
     for (const struct opt *o = self->opts; o && o->name; o++)
-        if (o->kind == OPT_TEXT && strcmp(o->name, "output") == 0)
+        if ((o->kind == OPT_TEXT || o->kind == OPT_CHOICE) && strcmp(o->name, name) == 0)
             return *(const char *const *)((const char *)to + o->offset);
     return NULL;
 }
@@ -115,12 +116,24 @@ static const char *operand_that_is(const char *path, const struct opt_result *op
 static int refuse_to_replace_input(const struct command *self, const void *to,
                                    const struct opt_result *operands)
 {
-    const char *output = output_of(self, to);
+    const char *output = word_of(self, "output", to);
     const char *input = output ? operand_that_is(output, operands) : NULL;
     if (!input)
         return 0;
     command_say("%s: -o would replace '%s', which is the input: name another file", self->name,
                 input);
+    return -1;
+}
+
+/* A page or drawing is not for reading as it comes. */
+static int refuse_page_on_terminal(const struct command *self, const void *to)
+{
+    const char *output = word_of(self, "output", to), *format = word_of(self, "format", to);
+    bool is_page = format && (strcmp(format, "html") == 0 || strcmp(format, "svg") == 0);
+    if (!is_page || !output || strcmp(output, "-") != 0 || !isatty(STDOUT_FILENO))
+        return 0;
+    command_say("%s: %s is not for a terminal: give a file, -o out.%s, or a pipe", self->name,
+                *format == 'h' ? "a page" : "an SVG", format);
     return -1;
 }
 
@@ -133,7 +146,7 @@ int command_parse(const struct command *self, void *to, int n, char **args, stru
         return -1;
     }
     if (!ret->help)
-        return refuse_to_replace_input(self, to, ret);
+        return refuse_page_on_terminal(self, to) != 0 ? -1 : refuse_to_replace_input(self, to, ret);
     manual_command(stdout, self);
     return 1;
 }

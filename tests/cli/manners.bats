@@ -32,6 +32,27 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w).returncode)' "$KELVIN" $how x.fo
     [ "$status" = 1 ]
 }
 
+@test "a page is not poured into a terminal either" {
+    command -v script >/dev/null || skip "script is not installed"
+    echo 'main;work 5' >x.folded
+    for how in "report x.folded --format html" "diff x.folded x.folded --format svg" "heap x.folded --format html" \
+        "bench --runs 2 --format html true"; do
+        run script -qec "'$KELVIN' $how" /dev/null
+        [[ $output == *"not for a terminal"* && $output != *"<"* ]] || fail "$how: $output"
+        [ "$status" = 1 ]
+    done
+    "$KELVIN" report x.folded --format html | grep -q '</html>'
+}
+
+@test "bench draws no progress where the command writes to the same terminal" {
+    command -v script >/dev/null || skip "script is not installed"
+    run script -qec "'$KELVIN' bench --runs 2 --show-output 'echo said'" /dev/null
+    [ "$(grep -c '^said.$' <<<"$output")" -ge 2 ] || fail "$output"
+    [[ $output != *"[--"* ]] || fail "$output"
+    run script -qec "'$KELVIN' bench --runs 2 'sleep 0.3'" /dev/null
+    [[ $output == *"[--"* ]] || fail "$output"
+}
+
 @test "help begins with what to type first" {
     kelvin help
     exits 0
@@ -65,6 +86,19 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w).returncode)' "$KELVIN" $how x.fo
     complains "did you mean '--color'?"
     kelvin reprot x
     complains "did you mean 'report'?"
+    kelvin record -ap 5
+    complains "-a takes no value; write options apart: -a -p"
+}
+
+@test "who leaves out the command is told which one it may be" {
+    echo 'main;work 5' >x.folded
+    cp "$(type -P true)" app
+    kelvin x.folded
+    complains "no command 'x.folded'; did you mean 'kelvin report x.folded'?"
+    kelvin ./app
+    complains "no command './app'; did you mean 'kelvin record -- ./app'?"
+    kelvin nosuch.folded
+    complains "'kelvin help' lists them"
 }
 
 @test "two letters that changed places are one slip, also in a short option, and with its value behind =" {
@@ -82,6 +116,9 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w).returncode)' "$KELVIN" $how x.fo
     kelvin bench 'cd /tmp'
     exits 1
     complains "word of the shell" "--shell"
+    kelvin bench 'N=5 true'
+    exits 1
+    complains "N=5: not a program; 'env NAME=VALUE COMMAND' sets a variable"
     kelvin bench --runs 2 'true a | b'
     exits 0
     [[ $stderr == *"'|' is passed to the program as it is"*"--shell"* ]] || fail "$stderr"
