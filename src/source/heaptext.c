@@ -20,7 +20,7 @@ bool heaptext_is_tcmalloc(struct text head)
 
 static bool heaptext_is_jemalloc(struct text head)
 {
-    return text_starts(head, jemalloc_mark) && head.n > sizeof jemalloc_mark &&
+    return text_starts(head, jemalloc_mark) && head.n >= sizeof jemalloc_mark &&
            head.at[sizeof jemalloc_mark - 1] >= '0' && head.at[sizeof jemalloc_mark - 1] <= '9';
 }
 

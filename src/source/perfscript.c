@@ -46,6 +46,7 @@ struct perfscript {
 
     /* the sample that is being read */
     bool in_sample;
+    bool full_headers;   /* one had more than names and numbers, so all of them do */
     bool padded;         /* its header was indented: no call chains here, a sample per line */
     struct event *event; /* NULL: leave it out */
     const struct known_thread *thread;
@@ -442,6 +443,16 @@ static int perfscript_read_header(struct perfscript *s, struct perfscript_header
     return push_frame(s, &frame, err) != 0 ? -1 : finish_sample(s, err);
 }
 
+/* Whether LINE starts a sample: source code that ends in a number looks like a bare comm and tid.
+ */
+static bool is_header(struct perfscript *s, struct text line, struct perfscript_header *h)
+{
+    if (!perfscript_header_parse(line, h) || (s->full_headers && h->tail.n == 0))
+        return false;
+    s->full_headers |= h->tail.n > 0;
+    return true;
+}
+
 static int perfscript_read_line(struct perfscript *s, struct text line, struct err *err)
 {
     struct perfscript_header h;
@@ -455,7 +466,11 @@ static int perfscript_read_line(struct perfscript *s, struct text line, struct e
         comment(s, line);
         return 0;
     }
-    if (perfscript_header_parse(line, &h)) {
+    if (perfscript_header_is_extra(line)) {
+        read_record(s, line);
+        return 0;
+    }
+    if (is_header(s, line, &h)) {
         if (s->in_sample && finish_sample(s, err) != 0)
             return -1;
         return perfscript_read_header(s, &h, indented, err);
@@ -482,13 +497,13 @@ static int tell_cut(struct perfscript *s, struct err *err)
 
 /*
  * A call chain ends with an empty line, which many tools and editors drop from the end of a file.
- * The last sample counts if its last line is whole.
+ * The last sample counts if its last line is whole. An indented header has no chain to wait for.
  */
 static int read_end(struct perfscript *s, struct err *err)
 {
     if (!s->in_sample)
         return 0;
-    if (s->known.chain.n ? !s->half_line : !s->saw_empty_line)
+    if (s->known.chain.n || s->padded ? !s->half_line : !s->saw_empty_line)
         return finish_sample(s, err);
     return tell_cut(s, err);
 }

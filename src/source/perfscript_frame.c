@@ -246,6 +246,8 @@ bool perfscript_frame_no_srcline(struct text line)
 {
     line = text_trim(line);
     size_t n = line.n;
+    if (text_is(line, ":0"))
+        return true;
     if (n < 4 || line.at[n - 1] != ']')
         return false;
     n--;

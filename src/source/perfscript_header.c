@@ -1,5 +1,7 @@
 #include "source/perfscript_header.h"
 
+#include <string.h>
+
 static inline bool perfscript_is_blank(char c)
 {
     return c == ' ' || c == '\t';
@@ -60,6 +62,30 @@ static inline bool is_event(struct text word)
     return word.n > 1 && word.at[word.n - 1] == ':' && !is_time(word);
 }
 
+/* "[001]" */
+static inline bool is_cpu(struct text word)
+{
+    return word.n > 2 && word.at[0] == '[' && is_digit(word.at[1]);
+}
+
+/* Whether T goes on with a CPU or a time. */
+static bool is_place_in_time(struct text t)
+{
+    struct text word = cut_word(&t);
+    return is_cpu(word) || is_time(word);
+}
+
+/* "U", "K", "K+C": the letters of -F +misc, in front of CPU or time. */
+static bool is_misc(struct text word)
+{
+    if (word.n == 0 || word.n > 5)
+        return false;
+    for (size_t i = 0; i < word.n; i++)
+        if (!strchr("KUHGg+MEFSpPCD", word.at[i]))
+            return false;
+    return true;
+}
+
 /*
  * Whether what follows a number shows that it was the thread's, and not part of a comm such as
  * "worker 3": a CPU, a time, an event, a period and an event, or nothing at all.
@@ -67,10 +93,10 @@ static inline bool is_event(struct text word)
 static bool is_tail(struct text tail)
 {
     struct text word = cut_word(&tail);
-    if (word.n == 0 || (word.n > 2 && word.at[0] == '[' && is_digit(word.at[1])))
+    if (word.n == 0 || is_cpu(word) || word.at[word.n - 1] == ':')
         return true;
-    if (word.at[word.n - 1] == ':')
-        return true;
+    if (is_misc(word))
+        return is_place_in_time(tail);
     return is_number(word) && is_event(cut_word(&tail));
 }
 
@@ -98,6 +124,13 @@ bool perfscript_header_parse(struct text line, struct perfscript_header *h)
 {
     line = from(line, skip_blanks(line, 0));
     *h = (struct perfscript_header){.event = {line.at, 0}, .rest = {line.at, 0}};
+    size_t numbers = parse_numbers(line, 0, h);
+    if (numbers && is_place_in_time(from(line, numbers))) { /* -F -comm */
+        h->comm = (struct text){line.at, 0};
+        h->thread = (struct text){line.at, numbers};
+        h->tail = from(line, numbers);
+        return true;
+    }
     for (size_t i = 1; i < line.n;) {
         while (i < line.n && !perfscript_is_blank(line.at[i]))
             i++;
@@ -223,4 +256,14 @@ bool perfscript_header_time(struct text time, uint64_t *ret_ns)
         ns += (uint64_t)(time.at[i] - '0') * (unit /= 10);
     }
     return !__builtin_mul_overflow(s, 1000000000, &s) && !__builtin_add_overflow(s, ns, ret_ns);
+}
+
+bool perfscript_header_is_extra(struct text line)
+{
+    static const char *const starts[] = {"insn: ", "ilen: ", "ABI:", "PERF_RECORD_", "|"};
+    line = text_trim(line);
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (text_starts(line, starts[i]))
+            return true;
+    return false;
 }

@@ -5,8 +5,9 @@
  *     |               |     |           |                 |      |
  *     comm            pid   tid         time              period event
  *
- * All but the comm and one number may be missing; a single number is the thread's. What follows
- * the event is the payload of a tracepoint, or the only frame of a sample without a call chain.
+ * All but one number may be missing, the comm only where a CPU or time follows the numbers; a
+ * single number is the thread's. Letters of -F +misc may follow the numbers. What follows the event
+ * is the payload of a tracepoint, or the only frame of a sample without a call chain.
  */
 #pragma once
 #include "base/text.h"
@@ -40,3 +41,6 @@ void perfscript_header_tail(struct perfscript_header *h);
 
 /* Seconds with up to nine decimals. False when they do not fit. */
 bool perfscript_header_time(struct text time, uint64_t *ret_ns);
+
+/* What -F +insn, +iregs and +srccode put below a sample or frame, and records without a thread. */
+bool perfscript_header_is_extra(struct text line);
