@@ -203,11 +203,8 @@ struct descent {
     uint32_t *node; /* by old stack: the new one, below the path */
 };
 
-/*
- * Functions of the C and C++ libraries that start a program or a thread: a path need not name them.
- * What std::thread runs first has no name where libstdc++ has no debug symbols.
- */
-static bool starts_a_program(struct text name)
+/* What std::thread runs first has no name where libstdc++ has no debug symbols. */
+bool restack_is_start(struct text name)
 {
     static const char *const all[] = {"_start",
                                       "__libc_start_main",
@@ -242,7 +239,7 @@ static void restack_descend(struct descent *d, uint32_t stack, struct frame_id f
         return;
     d->last[stack] = label;
     if (label != d->path[d->at[stack]]) {
-        if (d->at[stack] == 0 && starts_a_program(labels_text(&d->labels, label)))
+        if (d->at[stack] == 0 && restack_is_start(labels_text(&d->labels, label)))
             return;
         d->at[stack] = d->n + 1;
         return;

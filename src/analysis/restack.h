@@ -29,6 +29,11 @@ struct labels;
 struct restack *restack_collapse(const struct profile *p, int stream, const struct labels *labels,
                                  const uint32_t *modules, const uint8_t *recursion);
 
+/*
+ * Functions of the C and C++ libraries that start a program or a thread: a path need not name them.
+ */
+bool restack_is_start(struct text name);
+
 /* A path of functions, root first, as texts. */
 struct restack_path {
     const struct text *at;

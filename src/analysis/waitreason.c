@@ -5,7 +5,7 @@ static const struct {
 } reason_words[WAIT_REASONS] = {
     [WAIT_UNKNOWN] = {"unknown", "no kernel stack, or no names for it"},
     [WAIT_LOCK] = {"lock", "mutex or reader-writer lock"},
-    [WAIT_CONDITION] = {"condition", "condition, semaphore or barrier"},
+    [WAIT_CONDITION] = {"condition", "condition, semaphore, barrier or future"},
     [WAIT_JOIN] = {"join", "another thread's end"},
     [WAIT_FUTEX] = {"futex", "futex of no known lock or condition"},
     [WAIT_POLL] = {"poll", "epoll, poll, select, eventfd, io_uring"},
@@ -14,7 +14,7 @@ static const struct {
     [WAIT_SOCKET] = {"socket", "read, write, accept or connect"},
     [WAIT_TERMINAL] = {"terminal", "reading or writing a terminal"},
     [WAIT_FILE] = {"file", "file systems and disks"},
-    [WAIT_SYNC] = {"fsync", "fsync, fdatasync, sync, msync"},
+    [WAIT_SYNC] = {"fsync", "fsync and its relatives, writes with O_SYNC"},
     [WAIT_PAGE_FAULT] = {"page fault", "memory to be read or allocated first"},
     [WAIT_FILE_LOCK] = {"file lock", "flock, lockf, fcntl"},
     [WAIT_MESSAGE] = {"message", "message queue, or semaphores of System V"},
@@ -84,6 +84,16 @@ static const struct reason_rule {
     {"sys_sync_file_range", WAIT_SYNC, DEEP},
     {"do_fsync", WAIT_SYNC, DEEP},
     {"vfs_fsync_range", WAIT_SYNC, DEEP},
+    /* write() to a file opened with O_SYNC or O_DSYNC */
+    {"generic_write_sync", WAIT_SYNC, DEEP},
+    {"generic_file_fsync", WAIT_SYNC, DEEP},
+    {"ext4_sync_file", WAIT_SYNC, DEEP},
+    {"xfs_file_fsync", WAIT_SYNC, DEEP},
+    {"btrfs_sync_file", WAIT_SYNC, DEEP},
+    {"f2fs_sync_file", WAIT_SYNC, DEEP},
+    {"fuse_fsync", WAIT_SYNC, DEEP},
+    {"nfs_file_fsync", WAIT_SYNC, DEEP},
+    {"blkdev_fsync", WAIT_SYNC, DEEP},
 
     {"do_nanosleep", WAIT_SLEEP, PLAIN},
     {"hrtimer_nanosleep", WAIT_SLEEP, PLAIN},
@@ -210,6 +220,7 @@ static const struct {
     {"Condvar", WAIT_CONDITION},
     {"condition_variable", WAIT_CONDITION},
     {"thread::park", WAIT_CONDITION},
+    {"atomic_futex_unsigned", WAIT_CONDITION}, /* std::future of GNU's library */
 };
 
 /* --- reading it --- */

@@ -232,6 +232,22 @@ size_t perfswitch_open_wakers(struct perfswitch *s, struct perfattr a[3], bool m
 }
 
 /*
+ * Kernel threads take turns at a queue of work: "kworker/u8:5-ext4-rsv-conversion" is
+ * "kworker-ext4-rsv-conversion". Returns the length of what is left of NAME.
+ */
+static size_t worker_name(char *name, size_t n)
+{
+    enum { FRONT = sizeof "kworker" - 1 };
+    size_t end = FRONT;
+    if (!text_starts((struct text){name, n}, "kworker/"))
+        return n;
+    while (end < n && name[end] != '-' && name[end] != '+')
+        end++;
+    memmove(name + FRONT, name + end, n - end);
+    return FRONT + n - end;
+}
+
+/*
  * Who is not part of the recording has a name in /proc, if it has not ended. Numbers of those that
  * have would make a row of each, and say nothing.
  */
@@ -243,6 +259,7 @@ static struct frame_id ask_waker(struct profile *p, int tid)
     size_t n = f ? fread(name, 1, sizeof name - 1, f) : 0;
     if (n && name[n - 1] == '\n')
         n--;
+    n = worker_name(name, n);
     return waitstream_waker(p, n ? (struct text){name, n} : text_of("an ended process"));
 }
 

@@ -1,4 +1,5 @@
 #include "view/waitpath.h"
+#include "analysis/restack.h"
 #include "base/shortname.h"
 #include "base/utf8.h"
 
@@ -20,6 +21,18 @@ static struct stack_id waitpath_start(const struct profile *p, struct stack_id s
     return stack;
 }
 
+/* In brief a path begins with main, or with what a thread runs. */
+static void waitpath_drop_start(struct waitpath *path)
+{
+    const struct text *at = path->names.at;
+    size_t n = path->names.n;
+    while (n > 1 && restack_is_start(at[n - 1]))
+        n--;
+    if (n > 1 && text_is(at[n - 1], "[unfinished]") && text_is(at[n - 2], "main"))
+        n--;
+    path->names.n = n;
+}
+
 void waitpaths_add(struct waitpaths *w, struct stack_id stack, struct stack_id bottom)
 {
     const struct waitsum *sum = w->sum;
@@ -37,6 +50,8 @@ void waitpaths_add(struct waitpaths *w, struct stack_id stack, struct stack_id b
                 *vec_push(&path->names) =
                     labels_text(&sum->labels, labels_get(&sum->labels, p, id, i));
     }
+    if (w->room)
+        waitpath_drop_start(path);
 }
 
 void waitpaths_done(struct waitpaths *w)
@@ -128,13 +143,30 @@ static size_t waitpath_end(const struct waitpaths *w, const struct waitpath *pat
     return end;
 }
 
-/* The first function from I on that has a name, within PLUMBING; I where there is none. */
+/* Whether a name says little of the program: it has none, or is of the library of C++ or Rust. */
+static bool waitpath_is_plumbing(struct text name)
+{
+    static const char *const of[] = {"std::", "__gnu_cxx::", "core::", "alloc::"};
+    const char *space = memchr(name.at, ' ', name.n), *open = memchr(name.at, '<', name.n);
+    if (text_starts(name, "["))
+        return true;
+    if (space && open && space < open) /* "void std::f<...>" has a type before it */
+        name = (struct text){space + 1, name.n - (size_t)(space + 1 - name.at)};
+    else if (open == name.at) /* "<std::net::TcpStream as std::io::Read>::read" */
+        name = (struct text){name.at + 1, name.n - 1};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (text_starts(name, of[i]))
+            return true;
+    return false;
+}
+
+/* The first function from I on that is the program's own; I where there is none. */
 static size_t waitpath_named(const struct waitpath *path, size_t i)
 {
     size_t named = i;
-    while (named < path->names.n && named < i + PLUMBING && text_starts(path->names.at[named], "["))
+    while (named < path->names.n && waitpath_is_plumbing(path->names.at[named]))
         named++;
-    return named < path->names.n && named < i + PLUMBING ? named : i;
+    return named < path->names.n ? named : i;
 }
 
 void waitpaths_inward(const struct waitpaths *w, size_t row, struct buf *ret)
@@ -144,7 +176,7 @@ void waitpaths_inward(const struct waitpaths *w, size_t row, struct buf *ret)
     struct text innermost = n ? path->names.at[0] : text_of("[kernel]");
     size_t used = waitpath_chars(w, innermost) + (resume > 1 ? strlen(SKIPPED) : 0);
     size_t end = waitpath_end(w, path, resume, used);
-    if (waitpath_named(path, resume) >= end && end < n) { /* for all the room, no name */
+    if (waitpath_named(path, resume) >= end && end < n) { /* no room for one of the program's */
         resume = waitpath_named(path, resume);
         used = waitpath_chars(w, innermost) + (resume > 1 ? strlen(SKIPPED) : 0);
         end = waitpath_end(w, path, resume, used);

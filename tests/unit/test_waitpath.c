@@ -101,6 +101,21 @@ static void long_names_leave_room_for_their_callers(void **state)
     waitpaths_done(&w);
 }
 
+static void what_runtimes_do_gives_way_to_the_program(void **state)
+{
+    (void)state;
+    struct waitpaths w = {.room = 46, .near = 9};
+    add_path(&w, "syscall std::__atomic_futex_unsigned_base::_M_futex_wait_until "
+                 "std::__basic_future<int>::_M_get_result fetch_rows main");
+    add_path(&w, "read <std::net::TcpStream_as_std::io::Read>::read serve main");
+    says(&w, 0, "main > fetch_rows > .. > syscall", "syscall < .. < fetch_rows");
+    says(&w, 1, "main > serve > .. > read", "read < .. < serve");
+    w.room = 80; /* what there is room for is shown */
+    says(&w, 1, "main > serve > <std::net::TcpStream_as_std::io::Read>.. > read",
+         "read < .. < serve");
+    waitpaths_done(&w);
+}
+
 /* Rows are alike where callers are left out for want of room: the table adds them up. */
 static void callers_are_left_out_whole_where_room_ends(void **state)
 {
@@ -143,6 +158,7 @@ int main(void)
         cmocka_unit_test(rows_that_part_far_out_are_one_place),
         cmocka_unit_test(long_names_leave_the_arguments_of_templates_out),
         cmocka_unit_test(long_names_leave_room_for_their_callers),
+        cmocka_unit_test(what_runtimes_do_gives_way_to_the_program),
         cmocka_unit_test(callers_are_left_out_whole_where_room_ends),
         cmocka_unit_test(the_name_of_the_program_is_whole_and_that_of_the_library_is_cut),
     };

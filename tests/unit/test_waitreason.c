@@ -82,6 +82,10 @@ static void the_function_that_says_most_counts(void **state)
     assert_reason("schedule io_schedule folio_wait_bit_common folio_wait_writeback "
                   "__filemap_fdatawait_range ext4_sync_file do_fsync __x64_sys_fsync | fsync",
                   WAIT_SYNC);
+    assert_reason("schedule io_schedule folio_wait_bit folio_wait_writeback "
+                  "file_write_and_wait_range ext4_fsync_nojournal ext4_sync_file "
+                  "ext4_buffered_write_iter vfs_write __x64_sys_pwrite64 | pwrite main",
+                  WAIT_SYNC);
     assert_reason("schedule jbd2_log_wait_commit ext4_sync_file vfs_fsync_range "
                   "ext4_buffered_write_iter vfs_write | write",
                   WAIT_SYNC);
@@ -105,6 +109,8 @@ static void a_futex_is_what_the_program_uses_it_for(void **state)
 #define FUTEX "schedule futex_do_wait __futex_wait futex_wait do_futex __x64_sys_futex | "
     assert_reason(FUTEX "futex_wait __lll_lock_wait pthread_mutex_lock main", WAIT_LOCK);
     assert_reason(FUTEX "__pthread_rwlock_wrlock_full64 main", WAIT_LOCK);
+    assert_reason(FUTEX "syscall std::__atomic_futex_unsigned_base::_M_futex_wait_until main",
+                  WAIT_CONDITION);
     assert_reason(FUTEX "std::sys::sync::mutex::futex::Mutex::lock_contended main", WAIT_LOCK);
     assert_reason(FUTEX "__futex_abstimed_wait_common64 __futex_abstimed_wait_common "
                         "pthread_cond_wait worker",

@@ -295,7 +295,12 @@ static void rows_that_would_look_alike_are_one(void **state)
     struct frame_id row = frame_in(&s, "/bin/app", "lock_row");
     struct frame_id lock = frame_in(&s, LIBC, "pthread_mutex_lock");
     struct frame_id futex = profile_add_named_frame(s.profile, text_of("futex_wait"), FRAME_KERNEL);
+    struct frame_id start = frame_in(&s, LIBC, "__libc_start_call_main");
+    struct frame_id cut = frame_in(&s, "", "[unfinished]"),
+                    mains = frame_in(&s, "/bin/app", "main");
     begins(&s, 7, 0, THREAD_RUNNING);
+    waits_at_stack(&s, 10, (struct frame_id[]){start, mains, lock, futex}, 4);
+    waits_at_stack(&s, 50, (struct frame_id[]){cut, mains, lock, futex}, 4);
     waits_at_stack(&s, 100, (struct frame_id[]){query, row, row, row, row, row, row, lock, futex},
                    9);
     waits_at_stack(&s, 200, (struct frame_id[]){plan, row, row, row, row, row, row, lock, futex},
@@ -306,7 +311,10 @@ static void rows_that_would_look_alike_are_one(void **state)
     char *once = strstr(narrow, "  .. > lock_row > lock_row > pthread_mutex_lock");
     assert_non_null(once);
     assert_null(strstr(once + 1, "  .. > lock_row >"));
-    assert_non_null(strstr(narrow, "\n  20 ns       66.7%      2"));
+    assert_non_null(strstr(narrow, "\n  20 ns       40.0%      2"));
+    assert_non_null(strstr(narrow, "  main > pthread_mutex_lock"));
+    assert_null(strstr(narrow, "__libc_start_call_main"));
+    assert_null(strstr(narrow, "[unfinished]"));
     assert_non_null(strstr(wide, "  run_a_query > lock_row >"));
     assert_non_null(strstr(wide, "  plan_a_query > lock_row >"));
     stage_close(&s);
