@@ -11,6 +11,7 @@ struct note {
     bool error; /* else a warning */
     char *title, *text;
     const char *file; /* relative to the repository; NULL = none in particular */
+    char *own_file;   /* to be freed; NULL = FILE is another's */
     uint32_t line;
 };
 
@@ -23,6 +24,7 @@ static void notes_done(struct notes *n)
     for (size_t i = 0; i < n->at.n; i++) {
         free(n->at.at[i].title);
         free(n->at.at[i].text);
+        free(n->at.at[i].own_file);
     }
     vec_done(&n->at);
 }
@@ -89,6 +91,23 @@ static char *all_findings(const struct suite_result *r)
     return mem_strdup(buf_cstr(&b));
 }
 
+/* At the first of them that has a place, "data race in work (app.c:48)". */
+static void place_findings(struct note *to)
+{
+    struct text rest = text_of(to->text);
+    while (rest.n && !to->own_file) {
+        struct text line = text_cut(&rest, '\n');
+        const char *open = memrchr(line.at, '(', line.n);
+        struct text file = open ? (struct text){open + 1, line.n - (size_t)(open + 1 - line.at)}
+                                : (struct text){0};
+        const char *colon = file.n ? memrchr(file.at, ':', file.n) : NULL;
+        if (!colon || !text_ends(line, ")") || sscanf(colon, ":%u)", &to->line) != 1)
+            continue;
+        to->own_file = mem_strndup(file.at, (size_t)(colon - file.at));
+        to->file = to->own_file;
+    }
+}
+
 static void notices_add_result(struct notes *n, const struct suite *s, const struct suite_result *r)
 {
     if (r->failure)
@@ -96,8 +115,11 @@ static void notices_add_result(struct notes *n, const struct suite *s, const str
     if (r->outcome == SUITE_REGRESSED)
         add_regression(n, s, r);
     add_rules(n, r);
-    if (r->too_many_findings)
-        notices_add(n, true, r, "has findings")->text = all_findings(r);
+    if (r->too_many_findings) {
+        struct note *to = notices_add(n, true, r, "has findings");
+        to->text = all_findings(r);
+        place_findings(to);
+    }
     if (suite_undecided(r))
         notices_add(n, false, r, "is not decided")->text =
             mem_strdup("Too few runs to decide whether it is slower than allowed.");

@@ -20,7 +20,8 @@ static void make_suite(struct suite *s)
     suite_fail(r, "was killed\nby 100% of us", NULL);
     r = vec_push(&s->results);
     *r = (struct suite_result){.workload.name = "leaky", .too_many_findings = true};
-    r->findings[FOUND_MEMCHECK] = (struct suite_findings){true, 2, mem_strdup("one\ntwo\n")};
+    r->findings[FOUND_MEMCHECK] =
+        (struct suite_findings){true, 2, mem_strdup("one\ntwo in f (a b.c:48)\nthree (c.c:9)\n")};
 }
 
 static char *annotate(const char *why, enum notices_format format)
@@ -41,8 +42,8 @@ static void github_lines_stay_lines(void **state)
     (void)state;
     autofree char *text = annotate(NULL, NOTICES_GITHUB);
     assert_string_equal(text, "::error title=a%2Cb%3Ac failed::It was killed%0Aby 100%25 of us.\n"
-                              "::error title=leaky has findings::2 "
-                              "findings.%0Aone%0Atwo%0A\n");
+                              "::error file=a b.c,line=48,title=leaky has findings::2 "
+                              "findings.%0Aone%0Atwo in f (a b.c:48)%0Athree (c.c:9)%0A\n");
 }
 
 static void a_run_that_ended_early_says_only_why(void **state)
