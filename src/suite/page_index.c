@@ -434,6 +434,8 @@ static void put_cell(FILE *out, struct text t)
             fputs("\\|", out);
         else
             fputc(t.at[i] == '\n' ? ' ' : t.at[i], out);
+    if (t.n > NOTE_BYTES)
+        fputs("...", out);
 }
 
 static struct buf *next_note(struct buf *b)
