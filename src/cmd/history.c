@@ -363,6 +363,8 @@ static int cmd_history_print(const struct cmd_history_opts *o, const struct show
         return command_fail(&err);
     if (strcmp(format, "json") == 0)
         history_print_json(file.out, &v);
+    else if (strcmp(format, "csv") == 0 && o->metric)
+        history_print_trends_csv(file.out, &v);
     else if (strcmp(format, "csv") == 0)
         history_print_csv(file.out, &v);
     else if (strcmp(format, "md") == 0)
@@ -442,9 +444,8 @@ static int cmd_history_show(const struct cmd_history_opts *o, struct store *stor
     fingerprint_read(&here, "");
     const char *host = o->all_hosts ? "" : o->host ? o->host : here.name;
     struct history_filter f = {.host = host, .commit = o->commit, .last = (size_t)o->last};
-    enum detail detail = strcmp(output_format(&o->output), "csv") == 0 ? ONLY_RUNS
-                         : o->functions                                ? ALL_FUNCTIONS
-                                                                       : CHANGED_FUNCTIONS;
+    bool only_runs = strcmp(output_format(&o->output), "csv") == 0 && !o->metric;
+    enum detail detail = only_runs ? ONLY_RUNS : o->functions ? ALL_FUNCTIONS : CHANGED_FUNCTIONS;
     int rc = collect(&s, store, f, wanted, detail);
     if (rc == EXIT_OK && !s.rows.n) {
         command_say("no such runs in the history%s%s%s; 'kelvin run' adds one",
@@ -453,7 +454,11 @@ static int cmd_history_show(const struct cmd_history_opts *o, struct store *stor
         rc = EXIT_INPUT;
     }
     if (rc == EXIT_OK && o->metric && choose_trends(&s, o->metric) != 0) {
-        command_say("no figure in the history has '%s' in its name", o->metric);
+        if (o->all_hosts)
+            command_say(
+                "--metric is about one machine: leave out --all-hosts, or name one by --host");
+        else
+            command_say("no figure in the history has '%s' in its name", o->metric);
         rc = EXIT_ERROR;
     }
     if (rc == EXIT_OK)
@@ -501,7 +506,7 @@ const struct command command_history = {
         "kelvin history small -o history.html  # one workload, with drawings\n"
         "kelvin history --metric tps           # only this figure\n"
         "kelvin history --flame -o steps.html  # flame graphs of archived runs, step by step\n"
-        "kelvin history --format csv           # for a spreadsheet\n"
+        "kelvin history --format csv           # for a spreadsheet; with --metric, that figure\n"
         "kelvin history --prune 500            # delete older runs",
     .opts = history_table,
     .run = history_run,

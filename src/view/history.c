@@ -283,6 +283,29 @@ static void csv_next(FILE *out, const char *text)
     csv_quoted(out, text_of(text));
 }
 
+/* A row for each run of each trend. */
+void history_print_trends_csv(FILE *out, const struct history_view *v)
+{
+    fputs("time,commit,dirty,workload,figure,value,low,high\n", out);
+    for (size_t i = 0; i < v->n_trends; i++) {
+        const struct trend *t = &v->trends[i];
+        const char *colon = strstr(t->title, ": ");
+        autofree char *workload = mem_strndup(t->title, colon ? (size_t)(colon - t->title) : 0);
+        for (size_t k = 0; k < t->points.n; k++) {
+            const struct trend_point *p = &t->points.at[k];
+            fprintf(out, "%lld", (long long)p->time_s);
+            csv_next(out, p->commit);
+            fprintf(out, ",%d", p->dirty);
+            csv_next(out, workload);
+            csv_next(out, colon ? colon + 2 : t->title);
+            csv_number(out, p->value);
+            csv_number(out, p->low);
+            csv_number(out, p->high);
+            fputc('\n', out);
+        }
+    }
+}
+
 void history_print_csv(FILE *out, const struct history_view *v)
 {
     fputs("time,commit,branch,host,workload,outcome,cpu_ns,time_ns,instructions,peak_bytes\n", out);

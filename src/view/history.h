@@ -27,7 +27,8 @@ struct history_view {
 void history_print_text(FILE *out, const struct history_view *v, int width, bool colour);
 void history_print_markdown(FILE *out, const struct history_view *v);
 void history_print_json(FILE *out, const struct history_view *v);
-void history_print_csv(FILE *out, const struct history_view *v);
+void history_print_csv(FILE *out, const struct history_view *v); /* the runs, without trends */
+void history_print_trends_csv(FILE *out, const struct history_view *v);
 void history_print_html(FILE *out, const struct history_view *v);
 
 /* The line of a trend as an SVG of its own colours, light and dark. */

@@ -116,6 +116,16 @@ for name in "tps", "also":
     print([p["value"] for p in trend["points"]] == stored, len(stored) > 5, trend["unit"])
 PY
 )" = $'True True number\nTrue True number' ]
+    kelvin history --metric tps --format csv
+    exits 0
+    python3 -c '
+import csv, io, sys
+rows = list(csv.DictReader(io.StringIO(sys.argv[1])))
+assert rows and all(r["workload"] == "small" and r["figure"].startswith("tps") for r in rows), rows
+assert all(float(r["value"]) > 100 and r["low"] == "" and r["dirty"] in "01" for r in rows), rows' "$output" || fail "$output"
+    kelvin history --metric tps --all-hosts
+    exits 1
+    [[ $stderr == *"--metric is about one machine"* ]] || fail "$stderr"
 }
 
 @test "a workload that the history does not have is named, with those that it has" {
