@@ -13,7 +13,7 @@ const char *unwind_end_name(enum unwind_end end)
         [UNWIND_NO_SENSE] =
             "unwind rule leads out of the stack (a wrong rule, or the program changed stacks)",
         [UNWIND_DEEP] = "too deep",
-        [UNWIND_GUESSED] = "bottom found by searching the stack (code without unwind rules)",
+        [UNWIND_GUESSED] = "over a step that no unwind rule confirms",
         [UNWIND_ELSEWHERE] =
             "goes on in a stack that was not copied (signal handler on its own stack)",
         [UNWIND_ABSENT] = "a page of the stack was not in memory",

@@ -61,20 +61,6 @@ static bool fits(struct walk *w, const struct unwind_row *row, int *ret_end)
     return false;
 }
 
-/* By what the code does up to its ret. UNWIND_NO_RULE where that does not fit the stack. */
-static int by_code(struct walk *w)
-{
-    struct unwind_row rows[EPILOGUE_ROWS];
-    int end = UNWIND_NO_RULE;
-    space_code_rows(w->space, w->at.pc, rows);
-    if (rows[0].cfa == CFA_SIGNAL || (rows[0].cfa == CFA_BOTTOM && !w->exact))
-        return walk_step(w, &rows[0]);
-    bool first = fits(w, &rows[0], &end), second = fits(w, &rows[1], &end);
-    if (first != second)
-        return walk_step(w, &rows[second]);
-    return end;
-}
-
 /* A frame of the usual form: the caller's frame pointer, then the return address. */
 static int by_frame_pointer(struct walk *w)
 {
@@ -95,6 +81,35 @@ static int by_frame_pointer(struct walk *w)
     w->exact = false;
     w->in_chain = true;
     return STEP_ON;
+}
+
+/*
+ * The code says that nothing called it. So does code that takes a number of arguments off the stack
+ * that only it knows, as V8's builtins do: that has a frame of the usual form on the same stack.
+ */
+static int by_end(struct walk *w, const struct unwind_row *bottom)
+{
+    struct walk before = *w;
+    if (by_frame_pointer(w) == STEP_ON)
+        return STEP_ON;
+    *w = before;
+    return walk_step(w, bottom);
+}
+
+/* By what the code does up to its ret. UNWIND_NO_RULE where that does not fit the stack. */
+static int by_code(struct walk *w)
+{
+    struct unwind_row rows[EPILOGUE_ROWS];
+    int end = UNWIND_NO_RULE;
+    space_code_rows(w->space, w->at.pc, rows);
+    if (rows[0].cfa == CFA_SIGNAL)
+        return walk_step(w, &rows[0]);
+    if (rows[0].cfa == CFA_BOTTOM && !w->exact)
+        return by_end(w, &rows[0]);
+    bool first = fits(w, &rows[0], &end), second = fits(w, &rows[1], &end);
+    if (first != second)
+        return walk_step(w, &rows[second]);
+    return end;
 }
 
 /* A function that has pushed nothing, stopped anywhere in it: the return address comes first. */

@@ -91,6 +91,49 @@ record() { # COMMAND...
     [[ $stderr == *"guessed: "* ]] || fail "$stderr"
 }
 
+# As V8's builtins do: how many arguments are taken off the stack is only known as it runs.
+@test "code without rules that takes its arguments off the stack has callers, by its frame pointer" {
+    [ "$(uname -m)" = x86_64 ] || skip "its code is for x86-64"
+    cat >run.s <<'ASM'
+    .globl run
+    .type run, @function
+run:
+    push %rbp
+    mov %rsp, %rbp
+    push %rbx
+    sub $8, %rsp
+    mov $2, %ebx
+    push $1
+    push $2
+    call takes_arguments
+    mov -8(%rbp), %rbx
+    leave
+    ret
+    .size run, . - run
+    .type takes_arguments, @function
+takes_arguments:
+    push %rbp
+    mov %rsp, %rbp
+    call work
+    leave
+    pop %rcx
+    lea (%rsp,%rbx,8), %rsp
+    push %rcx
+    ret
+    .size takes_arguments, . - takes_arguments
+    .section .note.GNU-stack, "", @progbits
+ASM
+    cat >main.c <<'C'
+void run(void);
+__attribute__((noinline)) void work(void) { for (volatile long i = 0; i < 300000000; i++) ; }
+int main(void) { run(); return 0; }
+C
+    cc -O1 -fomit-frame-pointer -o pops main.c run.s
+    record ./pops
+    [ "$(share s.kelvin '_start;.*;main;run;takes_arguments;work')" -ge 90 ] || fail "$("$KELVIN" fold s.kelvin | tail -3)"
+    [ "$(info s.kelvin guessed)" -gt 0 ]
+}
+
 @test "Go: goroutines, the scheduler's stack and the collector are whole" {
     command -v go >/dev/null || skip "no go"
     GOCACHE=$PWD/cache go build -o goroutines "$SOURCE/goroutines.go" || skip "go does not build here"
