@@ -84,7 +84,9 @@ static uint32_t row_for(struct flat *f, enum flat_by by, const struct frame *fra
         if (!name.n)
             bare_name(&b, p, frame);
     }
-    return flat_add_row(f, buf_text(&b), kernel, frame->mapping);
+    uint32_t row = flat_add_row(f, buf_text(&b), kernel, frame->mapping);
+    f->rows.at[row].jit |= frame->kind == FRAME_JIT;
+    return row;
 }
 
 static void name_frames(struct flat *f, enum flat_by by)

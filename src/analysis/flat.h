@@ -19,7 +19,7 @@ enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE, FLAT_FILE, FL
 
 struct flat_row {
     uint32_t name; /* in flat.names */
-    bool kernel;
+    bool kernel, jit; /* code of the kernel; code made at run time */
     struct mapping_id mapping; /* where it was met first; 0 for threads */
     int64_t self, total;
     int64_t self_count, total_count; /* samples behind them; 0 where not recorded */

@@ -94,6 +94,30 @@ static void advise_on_unfinished(struct insight_found *ret, struct text why)
             buf_str(&ret->advice, known[i].advice);
 }
 
+static bool is_unfinished_mark(const struct profile *p, const struct frame *f)
+{
+    return f->n_lines && !f->pc &&
+           text_is(profile_function_name(p, profile_lines(p, f)->function), "[unfinished]");
+}
+
+/* Whether most stacks that do not reach the program's start end in code made at run time. */
+static bool ends_in_jit(const struct selection *sel)
+{
+    const struct profile *p = sel->profile;
+    const struct stack_node *nodes = p->stacks.nodes.at;
+    size_t unfinished = 0, jit = 0;
+    for (size_t i = 0; i < sel->n_rows; i++) {
+        struct stack_id at = sel->stream->rows.stack[selection_row(sel, i)], last = {0};
+        for (; nodes[at.i].parent.i; at = nodes[at.i].parent)
+            last = at;
+        if (!last.i || !is_unfinished_mark(p, profile_frame(p, nodes[at.i].frame)))
+            continue;
+        unfinished++;
+        jit += profile_frame(p, nodes[last.i].frame)->kind == FRAME_JIT;
+    }
+    return jit > unfinished / 2;
+}
+
 INSIGHT_TEST(insight_test_unfinished)
 {
     const struct stream *s = in->functions->selection->stream;
@@ -114,7 +138,13 @@ INSIGHT_TEST(insight_test_unfinished)
         buf_printf(&ret->evidence, ", %s: %.*s",
                    most->n == stream_unfinished(s) ? "all for one reason" : "most of them",
                    TEXT_ARG(why));
-        advise_on_unfinished(ret, why);
+        if (ends_in_jit(in->functions->selection))
+            buf_str(
+                &ret->advice,
+                "Totals of the outer functions are too small by that much. Have the runtime "
+                "keep frame pointers in the code that it makes (java -XX:+PreserveFramePointer).");
+        else
+            advise_on_unfinished(ret, why);
     }
     return true;
 }
@@ -223,7 +253,8 @@ static bool is_jit(struct text module)
 static void advise_on_jit(struct insight_found *ret)
 {
     buf_str(&ret->advice, "Have the runtime name its code in /tmp/perf-PID.map or a jitdump if it "
-                          "can (node --perf-basic-prof, java -XX:+DumpPerfMapAtExit), and record "
+                          "can (node --perf-basic-prof; java -XX:+PreserveFramePointer "
+                          "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit), and record "
                           "again. Otherwise its callers show what the code is for.");
 }
 

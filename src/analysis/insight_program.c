@@ -393,6 +393,8 @@ INSIGHT_TEST(insight_test_dominating)
                               "'off-cpu' first.");
     else if (insight_is_unoptimised(in, NULL, NULL))
         buf_str(&ret->advice, "Compile with optimization first, then record again.");
+    else if (f->rows.at[row].jit)
+        buf_str(&ret->advice, "Start here: the hot paths show its callers.");
     ret->stacks = mark_row(f, row);
     return true;
 }
@@ -416,7 +418,7 @@ INSIGHT_TEST(insight_test_hot)
 {
     const struct flat *f = in->functions;
     uint32_t rows[HOT_ROWS];
-    size_t n = flat_top(f, FLAT_SELF, HOT_ROWS, rows), told = 0;
+    size_t n = flat_top(f, FLAT_SELF, HOT_ROWS, rows), told = 0, jit = 0;
     autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
     if ((in->quality->has_samples ? in->quality->samples : f->whole) < QUALITY_FEW_SAMPLES)
         return false;
@@ -434,7 +436,10 @@ INSIGHT_TEST(insight_test_hot)
         else
             add_gain(&ret->evidence, in, s.share);
         in_set[rows[i]] = true;
+        jit += f->rows.at[rows[i]].jit;
     }
+    if (told && jit == told) /* which is in no file */
+        buf_str(&ret->advice, "Its callers show where to make fewer calls.");
     ret->stacks = told ? flat_mark_stacks(f, in_set, FLAT_SELF) : NULL;
     return told > 0;
 }

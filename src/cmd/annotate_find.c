@@ -129,8 +129,22 @@ static int inlined_find(struct annotate_job *job, int how, struct candidate *ret
     return rc;
 }
 
+/* The kind of code without a file that has just the wanted name; FRAME_USER where none has. */
+static enum frame_kind kind_without_file(const struct annotate_job *job)
+{
+    const struct profile *p = job->in.profile;
+    for (size_t i = 0; i < p->frames.n; i++) {
+        const struct frame *f = &p->frames.at[i];
+        bool elsewhere = f->kind == FRAME_KERNEL || f->kind == FRAME_JIT;
+        if (elsewhere && match(p, f, annotate_name_of(p, f), job->wanted) == 2)
+            return (enum frame_kind)f->kind;
+    }
+    return FRAME_USER;
+}
+
 static int not_found(const struct annotate_job *job, struct err *err)
 {
+    enum frame_kind kind = kind_without_file(job);
     const struct profile *p = job->in.profile;
     VEC(const char *) names = {0};
     size_t with_file = 0;
@@ -144,6 +158,10 @@ static int not_found(const struct annotate_job *job, struct err *err)
         return err_set(err, EXIT_ERROR,
                        "'%s' stands for code of which no function is known, so none can be shown",
                        job->wanted);
+    if (kind != FRAME_USER)
+        return err_set(err, EXIT_INPUT, "'%s' is %s: annotate shows only what is in a file",
+                       job->wanted,
+                       kind == FRAME_KERNEL ? "a function of the kernel" : "code made at run time");
     for (size_t i = 1; i < p->functions.n; i++)
         *vec_push(&names) = profile_str(p, p->functions.at[i].name).at;
     *vec_push(&names) = NULL;

@@ -302,13 +302,21 @@ static void print_few(const struct record_facts *f)
 
 /* Interpreters whose functions are seen only when asked for. */
 static const struct {
-    const char *name, *given[4], *advice;
+    const char *name, *given[4], *what, *advice;
 } interpreters[] = {
-    {"python", {"-Xperf", "perf", "perf_jit"}, "python3 -X perf (3.12 and newer)"},
+    {"python",
+     {"-Xperf", "perf", "perf_jit"},
+     "the script itself",
+     "python3 -X perf (3.12 and newer)"},
     {"node",
      {"--perf-basic-prof", "--perf-prof", "--perf-basic-prof-only-functions"},
+     "the script itself",
      "node --perf-basic-prof --interpreted-frames-native-stack"},
-    {"java", {"-XX:+DumpPerfMapAtExit"}, "java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit"},
+    {"java",
+     {"-XX:+DumpPerfMapAtExit"},
+     "the Java program",
+     "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit (17 and "
+     "newer)"},
 };
 
 static bool is_given(char **command, const char *const *given)
@@ -327,7 +335,7 @@ static void print_interpreter(char **command)
     for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++)
         if (text_starts(text_of(name), interpreters[i].name) &&
             !is_given(command, interpreters[i].given) && !getenv("PYTHONPERFSUPPORT"))
-            fprintf(stderr, "  functions of the script itself are seen with: %s\n",
+            fprintf(stderr, "  functions of %s are seen with: %s\n", interpreters[i].what,
                     interpreters[i].advice);
 }
 
@@ -474,7 +482,9 @@ static void print_waits(const struct record_facts *f, const struct record_opts *
     char n[3][UNITS_MAX];
     fprintf(stderr, "  waits: %s, %s lost", units_count(n[0], f->waits.waits),
             units_many(n[1], f->waits.lost, "record", "records"));
-    print_command("; see: ", (const char *[]){"kelvin", "report", out, "--waits"}, 4);
+    bool one_file = !o->folder && !(o->rotate_s > 0 && f->files > 1);
+    if (!one_file || f->has_heap || f->has_locks) /* else it is the last line, see print_next() */
+        print_command("; see: ", (const char *[]){"kelvin", "report", out, "--waits"}, 4);
     putc('\n', stderr);
     if (f->waits.unknown_ends)
         fprintf(stderr, "  %s an unknown end\n",

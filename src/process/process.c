@@ -97,6 +97,7 @@ void processes_free(struct processes *ps)
     vec_done(&ps->tasks);
     vec_done(&ps->frames);
     vec_done(&ps->owners);
+    vec_done(&ps->unnamed_code);
     vec_done(&ps->build_ids);
     vec_done(&ps->users);
     free(ps);
@@ -142,6 +143,7 @@ void processes_move(struct processes *ps, struct profile *to)
     }
     memset(ps->cache, 0, sizeof ps->cache);
     ps->kernel.i = 0;
+    ps->unnamed_code.n = 0;
     ps->profile = to;
 }
 

@@ -136,6 +136,12 @@ enum unwind_end processes_walk(struct processes *ps, const struct process_sample
 const char *processes_locate(const void *processes, const char *path, struct text build_id);
 
 /*
+ * Before names are looked up: code that was sampled before its process wrote /tmp/perf-PID.map (Java
+ * writes it as it exits) belongs to that map. Once, when no more samples come.
+ */
+void processes_find_maps(struct processes *ps);
+
+/*
  * The user of a process that made code at run time, as seen when that code was first sampled;
  * false unless live. For symbolize_opts.owner.
  */

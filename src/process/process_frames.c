@@ -122,6 +122,12 @@ static void keep_owner(struct processes *ps, int pid)
         *vec_push(&ps->owners) = (struct jit_owner){pid, st.st_uid};
 }
 
+static bool has_perf_map(int pid, char path[static 40])
+{
+    snprintf(path, 40, "/tmp/perf-%d.map", pid);
+    return access(path, F_OK) == 0;
+}
+
 /*
  * Code without a file: its names are in a jitdump or, by custom, in /tmp/perf-PID.map, which may
  * appear at any time.
@@ -135,10 +141,37 @@ static struct mapping_id jit_mapping(struct processes *ps, int pid)
         return profile_add_mapping(ps->profile, &key);
     }
     char path[40];
-    snprintf(path, sizeof path, "/tmp/perf-%d.map", pid);
-    bool named = access(path, F_OK) == 0;
+    bool named = has_perf_map(pid, path);
     struct mapping key = {.path = profile_add_str(ps->profile, text_of(named ? path : "[anon]"))};
     return profile_add_mapping(ps->profile, &key);
+}
+
+static bool is_code_without_map(const struct processes *ps, const struct frame_key *key)
+{
+    const struct mapping *m = &ps->profile->mappings.at[key->mapping.i];
+    return key->kind == FRAME_JIT && text_is(profile_str(ps->profile, m->path), "[anon]");
+}
+
+void processes_find_maps(struct processes *ps)
+{
+    struct mapping_id map = {0};
+    int pid = 0;
+    for (size_t i = 0; i < ps->unnamed_code.n; i++) {
+        const struct unnamed_code *c = &ps->unnamed_code.at[i];
+        char path[40];
+        if (c->pid != pid) {
+            pid = c->pid;
+            map.i = 0;
+            if (has_perf_map(pid, path)) {
+                struct mapping key = {.path = profile_add_str(ps->profile, text_of(path))};
+                map = profile_add_mapping(ps->profile, &key);
+            }
+        }
+        uint64_t pc = ps->profile->frames.at[c->frame.i].pc;
+        struct frame_key key = {.pc = pc, .mapping = map, .kind = FRAME_JIT};
+        if (map.i)
+            profile_set_frame(ps->profile, c->frame, &key);
+    }
 }
 
 /* C libraries hide the name of what signal handlers return to. */
@@ -170,7 +203,11 @@ static struct frame_id make_frame(struct processes *ps, struct address_space *as
             }
         }
     }
-    return profile_add_frame(ps->profile, &key);
+    size_t known = ps->profile->frames.n;
+    struct frame_id frame = profile_add_frame(ps->profile, &key);
+    if (ps->live && ps->profile->frames.n > known && is_code_without_map(ps, &key))
+        *vec_push(&ps->unnamed_code) = (struct unnamed_code){frame, pid};
+    return frame;
 }
 
 /* Every pc of a hot program comes thousands of times: one compare instead of four lookups. */

@@ -34,6 +34,12 @@ struct jit_owner {
     uid_t uid;
 };
 
+/* A frame of code made at run time, seen before its process had written a map of it. */
+struct unnamed_code {
+    struct frame_id frame;
+    int pid;
+};
+
 /* Whose a process is, as it was when somebody looked. */
 struct process_belongs {
     bool known;
@@ -107,6 +113,7 @@ struct processes {
     struct mapping_id kernel;
     uint64_t kernel_start, kernel_end, kernel_text; /* 0 where not reported */
     VEC(struct jit_owner) owners;
+    VEC(struct unnamed_code) unnamed_code;
     VEC(struct known_build_id)
     build_ids; /* of files that were mapped before anybody reported them */
     void (*on_exec)(void *arg, int pid, const char *comm); /* NULL = nobody asks */

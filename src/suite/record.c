@@ -209,6 +209,7 @@ static int record_finish(struct recorder *r, const struct record_opts *o, struct
     struct symbolize_opts names = {
         .locate = processes_locate, .locate_arg = r->processes, .owner = processes_owner};
     processes_end_walks(r->processes);
+    processes_find_maps(r->processes);
     symbolize(r->profile, &names);
     struct stream *tally = recorder_tally(r);
     struct selection all = select_tally(r, tally);

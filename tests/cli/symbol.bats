@@ -117,6 +117,55 @@ ASM
     [ "$(share "$OPTIMISED")" -ge 40 ] || fail "$("$KELVIN" fold app.kelvin | tail -n 5)"
 }
 
+# Java writes its map as it exits: no file is there while samples come.
+@test "a perf map that is written as the program exits names its code" {
+    [ "$(uname -m)" = x86_64 ] || skip "its code is for x86-64"
+    cat >late.c <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* mov $400000000,%eax; 1: dec %eax; jnz 1b; ret */
+static const uint8_t code[] = {0xb8, 0x00, 0x84, 0xd7, 0x17, 0xff, 0xc8, 0x75, 0xfc, 0xc3};
+int main(void)
+{
+    char name[64];
+    uint8_t *at = mmap((void *)0x200000000, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    memcpy(at, code, sizeof code);
+    ((void (*)(void))at)();
+    snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)getpid());
+    FILE *map = fopen(name, "w");
+    fprintf(map, "200000000 1000 late_name\n");
+    fclose(map);
+    puts(name);
+    return 0;
+}
+C
+    cc -O1 -o late late.c
+    map=$("$KELVIN" record -q --min-samples 0 -o app.kelvin -- ./late)
+    rm -f "$map"
+    [ "$(share late_name)" -ge 80 ] || fail "$("$KELVIN" fold app.kelvin)"
+    kelvin annotate app.kelvin late_name
+    exits 5
+    complains "'late_name' is code made at run time"
+    kelvin report app.kelvin
+    [[ $output != *"'kelvin annotate' shows"* ]] || fail "$output"
+}
+
+@test "copies of a program are one module" {
+    echo 'int main(void) { for (volatile long i = 0; i < 200000000; i++) ; return 0; }' >one.c
+    cc -O1 -o one one.c
+    cp one two
+    record sh -c './one; ./two'
+    kelvin report app.kelvin
+    [[ $output != *" +1"* ]] || fail "$output"
+    cc -O0 -o two one.c
+    record sh -c './one; ./two'
+    kelvin report app.kelvin
+    [[ $output == *" +1"*"module +N: N more files have a function of this name"* ]] || fail "$output"
+}
+
 @test "a jitdump names JavaScript functions" {
     command -v node >/dev/null || skip "no node"
     write_script

@@ -68,6 +68,11 @@ agrees() { # REASON ROUNDS
     agrees fsync
 }
 
+@test "how to see the waits is said once" {
+    kelvin record --waits -o r.kelvin -- "$TARGET/waits" sync 20 1000
+    [ "$(grep -c -- --waits <<<"$stderr")" -eq 1 ] || fail "$stderr"
+}
+
 @test "waits have the whole stack of the program" {
     record_target lock 20 5000
     need_stacks
