@@ -163,6 +163,8 @@ static void finish_place(struct heapstory_place *p, bool timed)
     for (int i = 1; i < STORY_TIMES; i++)
         p->live[i] += p->live[i - 1];
     p->grows = timed && p->live[HALF] > 0;
+    for (int i = 0; i < HALF; i++) /* what it held before and takes again is no growth */
+        p->grows &= p->live[END] > p->live[i];
     for (int i = HALF; i + STEP <= END; i += STEP)
         p->grows &= p->live[i + STEP] > p->live[i];
 }

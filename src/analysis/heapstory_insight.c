@@ -38,6 +38,19 @@ static bool is_reserve_of_library(const struct heapstory *s, const struct heapst
            p->value[STORY_LEAKED] / blocks > MIB / 16 && p->value[STORY_LEAKED] / blocks < MIB / 8;
 }
 
+/*
+ * A few blocks of each process that are all there by half time, and no more come: tables that
+ * programs make as they start and keep on purpose. Shorter recordings have no time to tell.
+ */
+static bool is_kept_from_the_start(const struct heapstory *s, const struct heapstory_place *p)
+{
+    enum { FEW = 16, HALF = STORY_TIMES / 2 - 1 };
+    int64_t processes = s->processes ? (int64_t)s->processes : 1;
+    return s->timed && s->has[STORY_FREED] && s->end_ns - s->start_ns >= 1000000000 &&
+           heapstory_left(p->value) <= FEW * processes &&
+           p->live[HALF] >= p->value[STORY_LEAKED] - p->value[STORY_LEAKED] / 10;
+}
+
 /* How far to trust a number of N samples. */
 static void add_samples(const struct heapstory *s, struct buf *b, int64_t n)
 {
@@ -53,7 +66,8 @@ static void find_leak(struct heapstory *s)
     char bytes[UNITS_MAX], blocks[UNITS_MAX];
     struct buf b = {0};
     if (s->attached || s->running || !p || !heapstory_is_sound(s, p->value[STORY_LEAKED_SAMPLES]) ||
-        is_reserve_of_library(s, p) || s->value[STORY_LEAKED] < MIB / 16 ||
+        is_reserve_of_library(s, p) || is_kept_from_the_start(s, p) ||
+        s->value[STORY_LEAKED] < MIB / 16 ||
         heapstory_percent(p->value[STORY_LEAKED], s->value[STORY_LEAKED]) < 20)
         return;
     buf_printf(&b, "%.*s never freed %s in %s block%s: %.0f%% of all that was never freed",

@@ -75,6 +75,24 @@ static void what_the_cxx_library_reserves_is_no_leak(void **state)
     story_says(p, "leak", "never freed 71 KiB in 710 blocks");
 }
 
+/* N blocks that come at AT_MS and stay until ten seconds are over. */
+static struct profile *kept(uint64_t at_ms, int64_t n)
+{
+    struct profile *p = new_heap();
+    heap_took(p, &(struct heap_row){"other", 0, 1, 1, .frees = 1, .freed = 1});
+    heap_took(p, &(struct heap_row){"tables", at_ms, n, MIB});
+    heap_took(p, &(struct heap_row){"tables", 10000, .leaked = MIB});
+    return p;
+}
+
+static void a_few_blocks_kept_since_the_start_are_no_leak(void **state)
+{
+    (void)state;
+    story_says(kept(1000, 16), "leak", NULL);
+    story_says(kept(1000, 17), "leak", "tables never freed 1 MiB in 17 blocks");
+    story_says(kept(9000, 16), "leak", "tables never freed 1 MiB in 16 blocks");
+}
+
 /* What is held in each twentieth of ten seconds; the last row ends the recording. */
 static struct profile *holds(int64_t first, int64_t step, int64_t peak)
 {
@@ -84,6 +102,19 @@ static struct profile *holds(int64_t first, int64_t step, int64_t peak)
                                         .peak = i ? 0 : peak});
     heap_took(p, &(struct heap_row){"cache", 10000, .frees = 1, .freed = 1});
     return p;
+}
+
+/* As much was held before half time: a pool that is filled again. */
+static void what_was_held_before_does_not_grow(void **state)
+{
+    (void)state;
+    struct profile *p = new_heap();
+    heap_took(p, &(struct heap_row){"pool", 0, 1, 3 * MIB, .peak = 3 * MIB});
+    heap_took(p, &(struct heap_row){"pool", 3000, .frees = 1, .freed = 2 * MIB});
+    for (uint64_t ms = 5250; ms < 10000; ms += 500)
+        heap_took(p, &(struct heap_row){"pool", ms, 1, MIB / 8});
+    heap_took(p, &(struct heap_row){"pool", 10000, .frees = 1, .freed = 1});
+    story_says(p, "growth", NULL);
 }
 
 static void growth_is_told_from_64_kib_and_a_twentieth_of_the_peak_on(void **state)
@@ -403,6 +434,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaks_are_told_from_64_kib_and_a_fifth_on),
         cmocka_unit_test(what_the_cxx_library_reserves_is_no_leak),
+        cmocka_unit_test(what_was_held_before_does_not_grow),
+        cmocka_unit_test(a_few_blocks_kept_since_the_start_are_no_leak),
         cmocka_unit_test(growth_is_told_from_64_kib_and_a_twentieth_of_the_peak_on),
         cmocka_unit_test(temporary_blocks_are_told_from_a_quarter_of_10000_on),
         cmocka_unit_test(churn_is_told_from_10000_per_second_and_three_tenths_on),
