@@ -261,7 +261,7 @@ static const struct alone_span *span_at(const struct parallel_job *j, uint64_t t
     return low < j->alone.n && j->alone.at[low].from_ns <= time_ns ? &j->alone.at[low] : NULL;
 }
 
-/* The innermost function that has a name and is not the C library's. */
+/* The innermost function that has a name and is not the C library's, nor of our own libraries. */
 static uint32_t function_of(const struct parallel_job *j, struct labels *labels,
                             struct stack_id stack)
 {
@@ -274,7 +274,8 @@ static uint32_t function_of(const struct parallel_job *j, struct labels *labels,
             continue;
         uint32_t label = labels_of_frame(labels, p, id, labels_count(f) - 1);
         first = first == LABEL_NONE ? label : first;
-        if (f->kind != FRAME_KERNEL && f->n_lines && !waitsum_is_libc(p, f))
+        if (f->kind != FRAME_KERNEL && f->n_lines && !waitsum_is_libc(p, f) &&
+            !profile_is_agent(p, f->mapping))
             return label;
     }
     return first;

@@ -265,7 +265,8 @@ static bool test_io(const struct waitsum *w, struct waitinsight *ret)
     ret->id = faults ? "page-faults" : "io-in-path";
     ret->advice = faults ? "Memory that comes from a file or from swap is read when it is touched: "
                            "read ahead (madvise, MAP_POPULATE, read), touch it before it is "
-                           "needed, or use less of it."
+                           "needed, or use less of it. A second run, with files in "
+                           "memory, may wait for far less."
                          : "Read ahead, write later or in another thread, or sync several changes "
                            "at once.";
     snprintf(ret->evidence, sizeof ret->evidence,

@@ -107,13 +107,20 @@ static void add_holds(struct document *d, struct lockstory *s, const struct lock
         return;
     autofree char *path = lockstory_path(s, l->longest_held, 3);
     struct text thread = profile_str(s->profile, s->profile->threads.at[l->longest_holder.i].name);
-    document_text(d,
-                  "%s hold%s timed during which a wait began: %s on average; the longest took %s "
-                  "and ended in %s (thread %.*s).",
-                  units_count(n, l->holds), l->holds == 1 ? " was" : "s were",
-                  units_scaled(time[0], (double)l->held_ns / (double)l->holds, SCALED_NS),
-                  units_scaled(time[1], (double)l->longest_held_ns, SCALED_NS), path,
-                  TEXT_ARG(thread));
+    units_scaled(time[1], (double)l->longest_held_ns, SCALED_NS);
+    if (l->holds == 1)
+        document_text(d,
+                      "1 hold was timed during which a wait began: it took %s and ended in %s "
+                      "(thread %.*s).",
+                      time[1], path, TEXT_ARG(thread));
+    else
+        document_text(
+            d,
+            "%s holds were timed during which a wait began: %s on average; the longest took %s "
+            "and ended in %s (thread %.*s).",
+            units_count(n, l->holds),
+            units_scaled(time[0], (double)l->held_ns / (double)l->holds, SCALED_NS), time[1], path,
+            TEXT_ARG(thread));
 }
 
 static void add_lock(struct document *d, const struct lockstory_view *v,

@@ -124,11 +124,17 @@ static double mean_time(const struct report_opts *o)
 
 /* --- modules of a name --- */
 
+/* Copies of a program, or names of one file, are one module. */
+static bool is_same_file(const struct mapping *a, const struct mapping *b)
+{
+    return a->path.i == b->path.i || (a->build_id.i && a->build_id.i == b->build_id.i);
+}
+
 static size_t add_module(const struct profile *p, struct mapping_id *list, size_t n, size_t most,
                          struct mapping_id new)
 {
     for (size_t i = 0; i < n; i++)
-        if (p->mappings.at[list[i].i].path.i == p->mappings.at[new.i].path.i)
+        if (is_same_file(&p->mappings.at[list[i].i], &p->mappings.at[new.i]))
             return n;
     if (n < most)
         list[n++] = new;

@@ -23,8 +23,8 @@ void report_cell_time(struct document *d, const struct report *r, double share)
     document_cell(d, text_of(ns > 0 ? units_scaled(s, ns, SCALED_NS) : ""), 0);
 }
 
-/* "libx.so +1" where another file has a function of the same name. */
-static void cell_module(struct document *d, const struct report *r, uint32_t row)
+/* "libx.so +1" where another file has a function of the same name; returns how many files have. */
+static size_t cell_module(struct document *d, const struct report *r, uint32_t row)
 {
     enum { MOST = 100 };
     struct mapping_id files[MOST];
@@ -37,6 +37,7 @@ static void cell_module(struct document *d, const struct report *r, uint32_t row
     if (n > 1)
         buf_printf(&b, " +%zu%s", n - 1, n == MOST ? " or more" : "");
     document_cell(d, buf_text(&b), 0);
+    return n;
 }
 
 /* --- functions --- */
@@ -108,8 +109,9 @@ static void cell_self_count(struct document *d, const struct flat *f, const stru
         document_cell(d, text_of(""), 0);
 }
 
-static void add_function_row(struct document *d, const struct report *r, uint32_t row,
-                             const struct flat_pair *share)
+/* Returns how many files have a function of that name. */
+static size_t add_function_row(struct document *d, const struct report *r, uint32_t row,
+                               const struct flat_pair *share)
 {
     const struct flat *f = r->functions;
     const struct flat_row *at = &f->rows.at[row];
@@ -122,7 +124,7 @@ static void add_function_row(struct document *d, const struct report *r, uint32_
     cell_beside(d, r, share->total.share, at->total);
     cell_self_count(d, f, at);
     document_cell(d, flat_name(f, row), 0);
-    cell_module(d, r, row);
+    return cell_module(d, r, row);
 }
 
 static bool is_few(const struct flat *f, uint32_t row)
@@ -228,14 +230,15 @@ const char *report_time_word(const struct report *r)
 void report_add_functions(struct document *d, const struct report *r)
 {
     struct function_list l = list_functions(r);
-    size_t few = 0, more = l.n - l.n_by_self;
+    size_t few = 0, more = l.n - l.n_by_self, files = 1;
     const char *time = report_time_word(r);
     document_heading(d, *time ? "Functions: self time and total time (self + callees)"
                               : "Functions: self and total (self + callees)");
     add_concentration(d, r->functions);
     begin_functions(d, r);
     for (size_t i = 0; i < l.n; i++) {
-        add_function_row(d, r, l.rows[i], &l.shares[i]);
+        size_t of_row = add_function_row(d, r, l.rows[i], &l.shares[i]);
+        files = of_row > files ? of_row : files;
         few += i < l.n_by_self && is_few(r->functions, l.rows[i]);
     }
     if (more == 1)
@@ -249,6 +252,10 @@ void report_add_functions(struct document *d, const struct report *r)
     else if (l.n_hidden)
         document_text(d, "%zu pass-through functions (on nearly every stack, ~0 self) are hidden.",
                       l.n_hidden);
+    if (files > 1)
+        document_text(
+            d, "module +N: N more files have a function of this name; the row is the sum over "
+               "all.");
     function_list_done(&l);
 }
 

@@ -357,7 +357,7 @@ static void add_alone(struct document *d, const struct parallel *q)
                    100 * (double)q->functions[i].samples / (double)q->samples);
     if (names.n)
         document_text(d,
-                      "Functions in the serial time, by %s sample%s: %s. The kernel, the C library "
+                      "Functions in the serial time, by %s sample%s: %s. The kernel, libc.so "
                       "and code of no known function count to what called them.",
                       units_count(s, q->samples), q->samples == 1 ? "" : "s", buf_cstr(&names));
 }
