@@ -19,7 +19,6 @@
 #include "symbol/signature.h"
 #include "wire/keepdir.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -121,45 +120,6 @@ static void add_names(struct loading *l)
     arena_done(&arena);
 }
 
-static size_t same_beginning(const char *a, const char *b)
-{
-    size_t n = 0;
-    while (a[n] && a[n] == b[n])
-        n++;
-    return n;
-}
-
-/* Of names that are equally near the one that begins as WORD does for longest, then by name. */
-static int by_beginning(const void *x, const void *y, void *word)
-{
-    const char *a = *(const char *const *)x, *b = *(const char *const *)y;
-    size_t n = same_beginning(a, word), m = same_beginning(b, word);
-    return n != m ? (n < m ? 1 : -1) : strcmp(a, b);
-}
-
-/* The name in the folder of a PATH that is not there which is much like it; NULL = none. Free it.
- */
-static char *input_nearest(const char *path)
-{
-    enum { NAMES_MOST = 4000 };
-    const char *slash = strrchr(path, '/'), *word = slash ? slash + 1 : path;
-    autofree char *folder = slash ? mem_strndup(path, (size_t)(slash + 1 - path)) : mem_strdup(".");
-    autofree const char **names = mem_calloc(NAMES_MOST + 1, sizeof *names);
-    size_t n = 0;
-    DIR *d = opendir(folder);
-    for (const struct dirent *e; d && n < NAMES_MOST && (e = readdir(d));)
-        if (e->d_name[0] != '.')
-            names[n++] = mem_strdup(e->d_name);
-    if (d)
-        closedir(d);
-    qsort_r(names, n, sizeof *names, by_beginning, (char *)(uintptr_t)word);
-    const char *near = opt_nearest(word, names);
-    char *ret = near ? mem_printf("%.*s%s", (int)(word - path), path, near) : NULL;
-    while (n > 0)
-        free((char *)(uintptr_t)names[--n]);
-    return ret;
-}
-
 /* A slip of the finger in the name of a file is as common as one in an option. */
 static void input_suggest(struct loading *l)
 {
@@ -188,7 +148,11 @@ static void input_read_file(struct loading *l)
 
 /* --- a folder of recordings that follow one another --- */
 
-/* The first that is needed for the last LAST seconds: one ends where the next begins. */
+/*
+ * The first that is needed for the last LAST seconds: one ends where the next begins. A file that
+ * was copied is as young as the copy, so the start of the youngest counts, not its end: that may
+ * be one file too many.
+ */
 static size_t first_needed(const keepdir_files *files, const char *last)
 {
     enum { SLACK_S = 2 };
@@ -196,7 +160,7 @@ static size_t first_needed(const keepdir_files *files, const char *last)
     size_t first = 0;
     if (!files->n || !last || !units_parse_time(last, &s))
         return 0;
-    double from_ns = (double)files->at[files->n - 1].end_ns - (s + SLACK_S) * 1e9;
+    double from_ns = (double)files->at[files->n - 1].start_ns - (s + SLACK_S) * 1e9;
     while (first + 1 < files->n && (double)files->at[first + 1].start_ns < from_ns)
         first++;
     return first;
@@ -258,7 +222,10 @@ static void name_folder(struct loading *l)
     meta_set_str(&l->profile->meta, META_SOURCE, base && base[1] ? base + 1 : folder);
 }
 
-/* Of one that grows nothing may be there yet, and in one that has ended nothing may have run. */
+/*
+ * Of one that grows nothing may be there yet, and in one that has ended nothing may have run. The
+ * last may still grow: it is incomplete by nature, which is no flaw.
+ */
 static void read_folder(struct loading *l)
 {
     keepdir_files files = {0};
@@ -269,8 +236,10 @@ static void read_folder(struct loading *l)
         input_read_file(&one);
         if (one.rc == 0)
             l->rc = join_file(l, &one, files.at[i].part);
-        else if (!files.at[i].part)
-            import_note(&l->im, "%s was left out", one.err.text);
+        else if (l->want.strict && (!files.at[i].part || i + 1 < files.n))
+            l->rc = err_set(&l->err, one.err.code, "%s", one.err.text);
+        else if (!files.at[i].part || l->want.strict)
+            import_note(&l->im, "left out: %s", one.err.text);
         import_done(&one.im);
     }
     keepdir_done(&files);
@@ -281,7 +250,9 @@ static void read_folder(struct loading *l)
     if (l->rc == 0 && l->profile)
         name_folder(l);
     else if (l->rc == 0)
-        l->rc = err_set(&l->err, EXIT_INPUT, "'%s' has no recording with samples yet", l->path);
+        l->rc = err_set(&l->err, EXIT_INPUT, "'%s' has no %srecording with samples yet%s", l->path,
+                        l->want.strict ? "finished " : "",
+                        l->want.strict ? "; --strict leaves out the one that grows" : "");
 }
 
 static void input_read_profile(struct loading *l)

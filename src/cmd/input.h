@@ -203,4 +203,8 @@ char *input_find_file(const void *opts, const char *path, struct text build_id);
  */
 void input_make_public(struct input *in, const struct input_opts *opts);
 
+/* The name in the folder of a PATH that is not there which is much like it; NULL = none. Free it.
+ */
+char *input_nearest(const char *path);
+
 void input_done(struct input *in);

@@ -126,7 +126,7 @@ void record_say_left(const struct record_facts *f, const struct record_opts *o)
     else if (f->samples)
         command_say("none of the%s %s could be saved", f->files > 1 ? " last" : "",
                     units_many(n[0], f->samples, "sample", "samples"));
-    if (o->folder && f->files > 1)
+    if (o->folder && f->others_left)
         command_say("what was recorded before is in the folder %s; see: kelvin report %s",
                     o->folder, o->folder);
 }

@@ -438,6 +438,7 @@ static int top_run(const struct command *self, int n, char **args)
     watch_close(t.watch);
     free(t.marked);
     free(t.callers);
+    err.hint = HINT_NONE; /* other engines cannot do this */
     return rc == 0 ? EXIT_OK : command_fail(&err);
 }
 

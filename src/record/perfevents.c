@@ -103,6 +103,10 @@ static int open_failed(int pid, int errnum, struct err *err)
                        "no right to sample process %d: it is not yours; run as "
                        "root or as its owner",
                        pid);
+    if (pid < 0)
+        return err_set(err, EXIT_ERROR,
+                       "the limit of open files is too low for the events of each CPU: raise it "
+                       "with 'ulimit -n'");
     if (errnum == EMFILE || errnum == ENFILE)
         return err_set(err, EXIT_ERROR,
                        "too many threads for the limit of open files (each needs one per CPU): "
@@ -180,6 +184,11 @@ int perfevents_probe_machine(const struct perfattr *a, struct err *err)
         return 0;
     if (errno != EACCES && errno != EPERM)
         return err_set_errno(err, errno, "perf_event_open does not record the whole machine");
+    if (geteuid() == 0)
+        return err_set(err, EXIT_ERROR,
+                       "no right to record the whole machine: root has no CAP_PERFMON here, as in "
+                       "a container; start it with --cap-add PERFMON, or on the host run 'sysctl "
+                       "kernel.perf_event_paranoid=0'");
     return err_set(err, EXIT_ERROR,
                    "no right to record the whole machine: kernel.perf_event_paranoid is %ld; run "
                    "as root, or 'sysctl kernel.perf_event_paranoid=0'",

@@ -442,6 +442,20 @@ int record_machine_init(struct engine_machine *m, const struct record_opts *o,
     return 0;
 }
 
+/* Whether the folder has recordings besides the one of which nothing could be saved. */
+static bool has_others(const struct job *j)
+{
+    keepdir_files files = {0};
+    struct err ignored;
+    bool any = false;
+    if (!j->opts->folder || keepdir_list(j->opts->folder, &files, &ignored) != 0)
+        return false;
+    for (size_t i = 0; i < files.n; i++)
+        any |= files.at[i].size_bytes && !text_starts(text_of(files.at[i].path), j->output);
+    keepdir_done(&files);
+    return any;
+}
+
 int record_take(const struct record_opts *opts, char **command, struct record_facts *ret,
                 struct err *err)
 {
@@ -449,7 +463,9 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
     struct recorder *r = &j.recorder;
     struct record_host host;
     *ret = (struct record_facts){0}; /* read however this ends */
-    if (opts->folder && keepdir_open(opts->folder, err) != 0)
+    autoclose int lock = -1;
+    if (opts->folder &&
+        (keepdir_open(opts->folder, err) != 0 || keepdir_lock(opts->folder, &lock, err) != 0))
         return -1;
     const char *output = opts->rotate_s > 0 ? name_next(&j) : opts->output;
     struct recorder_opts ro = recorder_opts_of(opts, output, command);
@@ -481,6 +497,7 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
         if (rc != 0 && partfile_is_there(&r->part))
             ret->saved_samples = record_count_saved(r->part.path);
         ret->part_left = ret->saved_samples > 0;
+        ret->others_left = rc != 0 && has_others(&j);
         snprintf(ret->part, sizeof ret->part, "%s", ret->part_left ? r->part.path : "");
     }
     ret->files = j.n_files + 1;

@@ -70,8 +70,9 @@ struct record_facts {
     bool started;   /* the command or process was found and could be sampled */
     unsigned files; /* with rotate_s: how many */
     unsigned gaps; /* of folder: times that the disk was full, or the like, and samples were lost */
-    bool published; /* the file is in its place */
-    bool part_left; /* what was recorded is in PART, because FILE could not be written */
+    bool published;   /* the file is in its place */
+    bool others_left; /* with a folder: there are recordings in it from before */
+    bool part_left;   /* what was recorded is in PART, because FILE could not be written */
     char part[PATH_MAX];
     char old[PATH_MAX];     /* where the recording is that it replaced; "" = there was none */
     uint64_t saved_samples; /* how many are in PART */

@@ -127,6 +127,22 @@ int keepdir_open(const char *path, struct err *err)
     return write_mark(path, err);
 }
 
+/* Not flock(): processes that are forked to finish a file outlive a recorder that was killed. */
+int keepdir_lock(const char *path, int *ret_fd, struct err *err)
+{
+    autofree char *mark = mem_printf("%s/%s", path, MARK);
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(mark, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    *ret_fd = fd;
+    if (fd < 0 || fcntl(fd, F_SETLK, &all) == 0 || (errno != EAGAIN && errno != EACCES))
+        return 0;
+    close(fd);
+    *ret_fd = -1;
+    return err_set(err, EXIT_ERROR,
+                   "another recorder writes to the folder '%s': end it, or name another folder",
+                   path);
+}
+
 /* --- what is in it --- */
 
 static int by_start(const void *a, const void *b)
@@ -153,7 +169,6 @@ int keepdir_list(const char *path, keepdir_files *ret, struct err *err)
             continue;
         }
         f.size_bytes = (uint64_t)st.st_size;
-        f.end_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
         *vec_push(ret) = f;
     }
     closedir(d);

@@ -17,7 +17,6 @@
 struct keepdir_file {
     char *path;
     uint64_t start_ns; /* since 1970, from its name */
-    uint64_t end_ns;   /* since 1970: when it was written last */
     uint64_t size_bytes;
     bool part; /* not finished */
 };
@@ -38,6 +37,13 @@ bool keepdir_is(const char *path);
  * one that belongs to another user, unless to root.
  */
 int keepdir_open(const char *path, struct err *err);
+
+/*
+ * Keep other recorders out of it for as long as this process lives and the fd is open: each would
+ * remove the other's files, and readers would count the machine twice. RET_FD is -1 where the
+ * folder's file system has no locks.
+ */
+int keepdir_lock(const char *path, int *ret_fd, struct err *err);
 
 /* The name of a recording that starts then, with its folder. Free it. */
 char *keepdir_name(const char *path, uint64_t start_ns);

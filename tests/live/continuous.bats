@@ -175,6 +175,71 @@ stopped() { # RECORDER LEAST
     [ "$(samples_in small/d)" -gt 0 ]
 }
 
+@test "a full disk from the start leaves nothing, and nothing is said to be there" {
+    [ "$(id -u)" = 0 ] || skip "needs root: a small disk"
+    mkdir small
+    mount -t tmpfs -o size=40k tmpfs small 2>/dev/null || skip "cannot mount a small disk here"
+    kelvin record -a --rotate 1s -d 0.5 -q small/d
+    rm -f small/d/2*
+    head -c 10M /dev/zero >small/filler 2>/dev/null || :
+    kelvin record -a --rotate 1s -d 2 small/d
+    exits 125
+    [[ $stderr == *"No space left on device"*"none of the last"*"could be saved"* ]] || fail "$stderr"
+    [[ $stderr != *"what was recorded before"* ]] || fail "$stderr"
+}
+
+@test "a second recorder is kept out of the folder of the first" {
+    "$KELVIN" record -a --rotate 1s -q d &
+    recorder=$!
+    wait_until 30 has_recordings d 1
+    kelvin record -a --rotate 1s -d 1 d
+    exits 125
+    complains "another recorder writes to the folder 'd'"
+    # Processes that finish files do not keep out the next one.
+    wait_until 30 stopped "$recorder" 1
+    pkill -KILL -P "$recorder" || :
+    kill -KILL "$recorder"
+    wait "$recorder" || :
+    kelvin record -a --rotate 1s -d 1 -q d
+    exits 0
+}
+
+@test "the end of a folder that was copied is as long as that of the folder" {
+    kelvin record -a --rotate 1s -d 5 -q d
+    exits 0
+    cp -r d copy
+    touch -d '+1 hour' copy/*
+    [ "$(samples_in copy --last 3s)" = "$(samples_in d --last 3s)" ]
+    [ "$(samples_in copy --last 3s)" -gt "$(samples_in d --last 1s)" ]
+}
+
+@test "damaged recordings in a folder are left out by name, and refused if asked" {
+    kelvin record -a --rotate 1s -d 3 -q d
+    exits 0
+    local first second
+    first=$(recordings d | head -1)
+    : >"$first"
+    second=$(recordings d | sed -n 2p)
+    cp "$second" d/20260101T000000.000Z.kelvin
+    truncate -s 3000 d/20260101T000000.000Z.kelvin
+    head -c 3000 /dev/urandom >d/20260101T000001.000Z.kelvin
+    ln -s /etc/passwd d/20260101T000002.000Z.kelvin
+    mkfifo d/20260101T000003.000Z.kelvin
+    mkdir d/20260101T000004.000Z.kelvin
+    kelvin report d --last 10m
+    exits 0
+    [[ $stderr == *"kelvin: left out: $first is empty"* ]] || fail "$stderr"
+    kelvin report d
+    exits 0
+    [[ $stderr == *"left out: d/20260101T000000.000Z.kelvin: the recording is cut off at byte 3000"* ]] || fail "$stderr"
+    [[ $stderr == *"kelvin: left out: d/20260101T000001.000Z.kelvin: not a profile"*"kelvin: left out: $first is empty"* ]] ||
+        fail "$stderr"
+    kelvin report d --strict
+    exits 3
+    complains "d/20260101T000000.000Z.kelvin: the recording is cut off"
+    [[ $stderr != *"no recording"* ]] || fail "$stderr"
+}
+
 @test "a folder of another program is refused, and so are limits without one" {
     mkdir others
     echo precious >others/20261117T075512.123Z.kelvin

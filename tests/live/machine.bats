@@ -180,6 +180,22 @@ E
     complains "no right to record the whole machine" "sysctl kernel.perf_event_paranoid=0"
 }
 
+@test "root without the right is not told to become root, and the limit of open files is named" {
+    is_real_root || skip "needs root, to give up its rights"
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] || skip "everybody may here"
+    for what in "record -a -d 1 -o r.kelvin" "top -n 1"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr setpriv --bounding-set=-all --inh-caps=-all "$KELVIN" $what
+        [[ $stderr != *"setpriv"* ]] || skip "rights cannot be given up here: $stderr"
+        complains "root has no CAP_PERFMON here" "--cap-add PERFMON" "kernel.perf_event_paranoid=0"
+        [[ $stderr != *"run as root"* ]] || fail "$stderr"
+    done
+    run --separate-stderr bash -c 'ulimit -n 8; exec "$@"' sh "$KELVIN" record -a -d 1 -o r.kelvin
+    exits 125
+    complains "ulimit -n"
+    [[ $stderr != *thread* ]] || fail "$stderr"
+}
+
 @test "in a PID namespace what runs outside of it is one process, and borrows no name" {
     need_rights
     unshare --pid --fork --mount-proc true 2>/dev/null || skip "cannot make a namespace of process numbers"

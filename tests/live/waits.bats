@@ -420,6 +420,9 @@ need_wakers() {
     exits 125
     complains "perf_event_open is blocked"
     [[ $stderr != *"--engine timer"* ]] || fail "$stderr"
+    run --separate-stderr "$TARGET/noperf" "$KELVIN" top -n 1
+    complains "perf_event_open is blocked"
+    [[ $stderr != *"--engine"* ]] || fail "top has no such option" "$stderr"
     run --separate-stderr "$TARGET/noperf" "$KELVIN" record --locks -o j.kelvin -- "$TARGET/locks" convoy
     exits 0
     kelvin locks j.kelvin

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -146,6 +147,38 @@ static void test_a_folder_is_made_and_found_again(void **state)
     remove_folder(path);
 }
 
+/* What another process says to keepdir_lock(): 0, or 1 if it is refused. */
+static int lock_of_another_process(const char *path)
+{
+    int status, pid = fork();
+    if (pid == 0) {
+        struct err err;
+        int fd, rc = keepdir_lock(path, &fd, &err);
+        _exit(rc == 0 ? 0 : strstr(err.text, "another recorder") ? 1 : 2);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+static void test_one_recorder_at_a_time_has_a_folder(void **state)
+{
+    struct err err;
+    char *path = filled(1);
+    int fd;
+    (void)state;
+    assert_int_equal(lock_of_another_process(path), 0);
+    assert_int_equal(keepdir_lock(path, &fd, &err), 0);
+    assert_true(fd >= 0);
+    keepdir_files files = {0};
+    assert_int_equal(keepdir_open(path, &err), 0); /* which must not give the lock away */
+    assert_int_equal(keepdir_list(path, &files, &err), 0);
+    keepdir_done(&files);
+    assert_int_equal(lock_of_another_process(path), 1);
+    close(fd);
+    assert_int_equal(lock_of_another_process(path), 0);
+    remove_folder(path);
+}
+
 static void test_the_folder_of_another_user_is_refused(void **state)
 {
     struct err err;
@@ -176,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_old_ones_are_removed),
         cmocka_unit_test(test_the_oldest_make_room),
         cmocka_unit_test(test_nothing_is_removed_in_the_folder_of_another_program),
+        cmocka_unit_test(test_one_recorder_at_a_time_has_a_folder),
         cmocka_unit_test(test_the_folder_of_another_user_is_refused),
         cmocka_unit_test(test_a_folder_is_made_and_found_again),
     };
