@@ -402,6 +402,16 @@ static struct thread_id grindfile_thread_of(struct grindfile *f)
     return profile_add_thread(f->im->profile, &t);
 }
 
+/* The first event that anything was counted of: most of an xtree of leaks are zero. */
+static int first_counted(const struct profile *p)
+{
+    const struct stream *s = profile_stream(p, GRINDEVENTS_STREAM);
+    for (int i = 0; i < s->n_types; i++)
+        if (s->types[i].total)
+            return i;
+    return 0;
+}
+
 static int grindfile_finish(struct grindfile *f, struct err *err)
 {
     bool cut = false;
@@ -415,7 +425,8 @@ static int grindfile_finish(struct grindfile *f, struct err *err)
     if (callpaths_emit(&f->graph, f->im->profile, &opts, &cut, err) != 0)
         return -1;
     grindevents_add_derived(&f->events, f->im);
-    f->im->profile->default_value = (struct value_ref){GRINDEVENTS_STREAM, 0};
+    f->im->profile->default_value =
+        (struct value_ref){GRINDEVENTS_STREAM, first_counted(f->im->profile)};
     if (cut)
         import_note(f->im,
                     "the call graph has more paths than are kept: small ones lost their inner "

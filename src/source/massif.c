@@ -17,6 +17,10 @@
  *
  * The snapshot "peak" becomes the column peak, the last one that has a tree the column live. Each
  * is of one moment: they are never added up.
+ *
+ * Valgrind also writes --xtree-memory in this form ("desc: xtree.produce_report"). Its snapshots
+ * are no moments but six sums, named in their first node; of them only the first, curB, is held
+ * memory.
  */
 #include "model/heapstream.h"
 #include "source/import.h"
@@ -49,6 +53,8 @@ struct massif {
     uint64_t peak_extra_bytes, peak_stacks_bytes;
     int column; /* of the tree at hand, or -1 */
     bool seen[MASSIF_COLUMNS], in_ms;
+    bool xtree; /* valgrind's --xtree-memory in this form: each snapshot is another sum */
+    bool pages; /* --pages-as-heap */
     uint64_t time_ns;
     int live_counter;
 };
@@ -106,6 +112,11 @@ static int massif_tree_line(struct massif *m, struct text line, struct err *err)
         depth > MASSIF_DEPTH_MAX || (depth == 0 && m->path.n))
         return import_skip_line(m->im, err, "no node of the tree that it stands in");
     close_massif_nodes(m, depth);
+    if (depth == 0 && m->xtree && !text_starts(rest, "curB"))
+        return err_set(
+            err, EXIT_INPUT,
+            "an xtree of leaks is not a heap at one moment; write it in Callgrind's form: "
+            "'valgrind --xtree-leak-file=FILE.kcg'");
     if (depth && bytes > m->path.at[depth - 1].left)
         return import_skip_line(m->im, err, "a node with more bytes than the one around it");
     if (depth)
@@ -129,6 +140,8 @@ static void end_massif_tree(struct massif *m)
 static void begin_massif_tree(struct massif *m, struct text kind)
 {
     m->column = text_is(kind, "peak") ? MASSIF_PEAK : text_is(kind, "detailed") ? MASSIF_LIVE : -1;
+    if (m->xtree && m->snapshot > 0)
+        m->column = -1;
     if (m->column < 0)
         return;
     m->rows[m->column].n = 0;
@@ -143,7 +156,7 @@ static void begin_massif_tree(struct massif *m, struct text kind)
 static void add_massif_point(struct massif *m)
 {
     struct profile *p = m->im->profile;
-    if (!m->in_ms || m->heap_bytes > INT64_MAX)
+    if (!m->in_ms || m->xtree || m->heap_bytes > INT64_MAX)
         return;
     if (m->live_counter < 0)
         m->live_counter = heapstream_add_counter(p, HEAP_COUNTER_LIVE, (struct process_id){0});
@@ -191,7 +204,10 @@ static void massif_head_line(struct massif *m, struct text line)
 {
     struct text value = line, key = text_cut(&value, ':');
     autofree char *text = mem_printf("%.*s", TEXT_ARG(text_trim(value)));
-    if (text_is(key, "cmd"))
+    if (text_is(key, "desc")) {
+        m->xtree = text_starts(text_of(text), "xtree.");
+        m->pages = strstr(text, "--pages-as-heap=yes");
+    } else if (text_is(key, "cmd"))
         meta_set_str(&m->im->profile->meta, META_COMMAND, text);
     else if (text_is(key, "time_unit"))
         m->in_ms = strcmp(text, "ms") == 0;
@@ -211,6 +227,8 @@ static int massif_line(struct massif *m, struct text line, struct err *err)
         massif_head_line(m, line);
         return 0;
     }
+    if (m->xtree && m->snapshot > 0 && (line.at[0] == ' ' || line.at[0] == 'n'))
+        return 0;
     if (line.at[0] == ' ' || (line.at[0] == 'n' && m->column >= 0))
         return m->column >= 0 ? massif_tree_line(m, line, err)
                               : import_skip_line(m->im, err, "a node of no tree");
@@ -241,7 +259,13 @@ static int massif_build(struct massif *m, struct err *err)
     for (int c = 0; c < MASSIF_COLUMNS; c++)
         if (m->seen[c])
             type[c] = profile_add_value(p, stream, names[c], UNIT_BYTES);
-    if (m->seen[MASSIF_LIVE])
+    if (m->pages)
+        import_note(m->im, "the bytes are mapped pages (--pages-as-heap): code, stacks and the "
+                           "allocator's reserves are part of them");
+    if (m->xtree)
+        import_note(m->im, "'live' is what was held at the end; of an xtree only that is read: "
+                           "write it as FILE.kcg for the rest");
+    else if (m->seen[MASSIF_LIVE])
         import_note(m->im, "'live' is snapshot %llu, the last of which massif kept the stacks",
                     (unsigned long long)m->snapshot_of[MASSIF_LIVE]);
     if (m->peak_extra_bytes || m->peak_stacks_bytes)

@@ -348,6 +348,21 @@ sums() {
     ! grep -q 'allocations' <<<"$output" || fail "$output"
 }
 
+@test "massif's pages are called pages, and a valgrind xtree is not a row of moments" {
+    local golden=$BATS_TEST_DIRNAME/../golden/massif
+    sed '1s/.*/desc: --pages-as-heap=yes/' "$golden/app.out" >pages.out
+    kelvin info pages.out
+    exits 0
+    [[ $output$stderr == *'the bytes are mapped pages'* ]] || fail "$output" "$stderr"
+    kelvin info "$golden/app.out"
+    ! grep -q 'mapped pages' <<<"$output$stderr" || fail "$output"
+    kelvin info "$golden/xtree.out"
+    exits 0
+    grep -Eq 'live +3,000 bytes' <<<"$output" || fail "$output"
+    complains 'of an xtree only that is read'
+    ! grep -q 'points' <<<"$output" || fail "$output"
+}
+
 @test "DHAT's sums are those that valgrind prints" {
     command -v valgrind >/dev/null || skip "valgrind is not installed"
     heap_program
