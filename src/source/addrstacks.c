@@ -168,6 +168,12 @@ static const struct addrname *find_name(const struct addrstacks *a, uint64_t pc)
     return low < a->names.n && a->names.at[low].pc == pc ? &a->names.at[low] : NULL;
 }
 
+static const struct addrname *name_around(const struct addrstacks *a, uint64_t pc)
+{
+    const struct addrname *name = find_name(a, pc);
+    return name ? name : find_name(a, pc + 1);
+}
+
 typedef VEC(struct line) line_list;
 
 /* "inner--outer": the functions inlined at one address, innermost first. */
@@ -194,10 +200,9 @@ static struct frame_id addrstacks_frame_of(struct addrstacks *a, uint64_t pc)
     struct profile *p = a->im->profile;
     const struct import_opts *opts = &a->im->opts;
     const struct addrmap *m = find_map(a, pc);
-    const struct addrname *name = find_name(a, pc);
+    const struct addrname *name = name_around(a, pc);
     struct frame_key key = {.pc = pc};
     line_list lines = {0};
-    name = name ? name : find_name(a, pc + 1);
     if (m) {
         key.mapping = m->mapping;
         key.kind = m->jit ? FRAME_JIT : FRAME_USER;
@@ -217,6 +222,11 @@ static struct frame_id addrstacks_frame_of(struct addrstacks *a, uint64_t pc)
 static size_t own_frames(const struct addrstacks *a, const struct addrstack *s)
 {
     size_t n = 0;
+    if (a->names_from_caller) {
+        while (n < s->n && !name_around(a, a->pcs.at[s->first + n]))
+            n++;
+        return n < s->n ? n : 0;
+    }
     while (a->heap && n + 1 < s->n) {
         const struct addrmap *m = find_map(a, a->pcs.at[s->first + n]);
         if (!m || !m->allocator)

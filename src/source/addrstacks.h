@@ -28,7 +28,8 @@ struct addrname {
 
 struct addrstacks {
     struct import *im;
-    bool heap; /* the allocator's own innermost frames say nothing: leave them out */
+    bool heap;              /* the allocator's own innermost frames say nothing: leave them out */
+    bool names_from_caller; /* the file names frames from the one that called the allocator on */
     VEC(uint64_t) pcs;
     VEC(struct addrstack) stacks;
     VEC(struct addrmap) maps;

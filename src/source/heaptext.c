@@ -9,6 +9,10 @@ struct heaptext {
     struct addrstacks *a;
     double rate; /* mean bytes from sample to sample; 0 = all were counted */
     bool in_stack;
+
+    /* Go's comment at hand: an address, and its functions joined by "--" */
+    uint64_t named_pc;
+    struct buf names;
 };
 
 static const char tcmalloc_mark[] = "heap profile:", jemalloc_mark[] = "heap_v2/";
@@ -160,6 +164,40 @@ static double rate_of(struct text kind)
     return text_is(name, "heap") ? (double)rate / 2 : (double)rate;
 }
 
+/* --- names --- */
+
+static void end_names(struct heaptext *h)
+{
+    if (h->names.n)
+        addrstacks_name(h->a, h->named_pc, buf_text(&h->names));
+    h->a->names_from_caller |= h->names.n > 0;
+    h->names.n = 0;
+}
+
+/*
+ * "#\t0x4b951d\tmain.(*T).fill+0x2bd\t\tmain.go:4": Go's name for an address of the stack above;
+ * inlined functions have a line each, innermost first. It leaves out its allocator.
+ */
+static void name_line(struct heaptext *h, struct text line)
+{
+    uint64_t pc;
+    struct text rest = {line.at + 1, line.n - 1};
+    rest = text_trim(rest);
+    struct text address = text_cut(&rest, '\t'), name = text_cut(&rest, '\t');
+    const char *plus = name.n ? memmem(name.at, name.n, "+0x", 3) : NULL;
+    if (!plus || !rest.n || !text_starts(address, "0x") ||
+        !text_u64((struct text){address.at + 2, address.n - 2}, 16, &pc))
+        return;
+    if (pc != h->named_pc)
+        end_names(h);
+    else if (h->names.n)
+        buf_add(&h->names, "--", 2);
+    h->named_pc = pc;
+    buf_add(&h->names, name.at, (size_t)(plus - name.at));
+}
+
+/* --- the file --- */
+
 static int read_first_line(struct heaptext *h, bool *ret_jemalloc, struct err *err)
 {
     int64_t totals[ADDRSTACKS_VALUES];
@@ -189,10 +227,15 @@ static int heaptext_read_lines(struct heaptext *h, bool jemalloc, struct err *er
             addrstacks_read_maps(h->a);
             break;
         }
+        if (line.n && line.at[0] == '#')
+            name_line(h, line);
+        else
+            end_names(h);
         if (!line.n || line.at[0] == '#')
             continue;
         rc = jemalloc ? jemalloc_line(h, line, err) : tcmalloc_line(h, line, err);
     }
+    end_names(h);
     return rc;
 }
 
@@ -228,7 +271,10 @@ int heaptext_read(struct addrstacks *a, struct err *err)
     struct heaptext h = {.a = a};
     bool jemalloc = false;
     a->heap = true;
-    if (read_first_line(&h, &jemalloc, err) != 0 || heaptext_read_lines(&h, jemalloc, err) != 0)
+    int rc = read_first_line(&h, &jemalloc, err);
+    rc = rc == 0 ? heaptext_read_lines(&h, jemalloc, err) : rc;
+    buf_done(&h.names);
+    if (rc != 0)
         return -1;
     if (h.in_stack) { /* its values are missing */
         meta_set_str(&a->im->profile->meta, META_CUT, "the last stack has no values");
