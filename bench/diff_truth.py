@@ -7,6 +7,8 @@
     python3 bench/diff_truth.py real     # 300 times 5 against 5 of three real programs with themselves
     python3 bench/diff_truth.py apart    # five runs in a row of these programs against the next five
     python3 bench/diff_truth.py share    # a function of 5 to 95 % of a program made 10 % slower, 100 times
+    python3 bench/diff_truth.py plain    # 8 % more, 10 against 10 runs, beside a plain permutation test with Benjamini-Hochberg
+    python3 bench/diff_truth.py uneven   # real programs with themselves: 2 against 5, 3 against 4, 2 against 7 ... 4 against 4
     python3 bench/diff_truth.py pairs    # one run per side: seven real programs with copies of themselves, and known changes
 
 Recordings are kept in build/bench/truth and made only where they are missing. RATE sets how many
@@ -284,6 +286,85 @@ def share_made_slower():
     print("where the interval allows it, its lower end alone would be beyond the band in %.1f at 5 %%, %.1f at 1 %%" % tuple(best))
 
 
+# --- beside a plain test ---
+
+PLAIN_SIDE, PLAIN_POOL, PLAIN_DRAWS, PLAIN_DEALS = 10, 14, 20, 20000
+
+
+def seconds_by_function(path):
+    """What `kelvin report` says of one recording: self seconds of each function."""
+    command = [KELVIN, "report", "--top", "10000", "--format", "json", path]
+    result = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return {row["name"]: row["self_time_ns"] / 1e9 for row in result["by_self"]}
+
+
+def plain_p(values, side):
+    """Two-sided, of the difference of means, over random deals."""
+    deal = random.Random(5)
+    total, n = sum(values), len(values)
+
+    def apart(of_first):
+        return abs(of_first / side - (total - of_first) / (n - side))
+    seen = apart(sum(values[:side])) * (1 - 1e-9)
+    return (1 + sum(apart(sum(deal.sample(values, side))) >= seen for _ in range(PLAIN_DEALS))) / (1 + PLAIN_DEALS)
+
+
+def plain_test(runs, side):
+    """p of each function of 0.5 % and more, adjusted by Benjamini-Hochberg."""
+    every = {name for run in runs for name in run}
+    whole = sum(sum(run.values()) for run in runs)
+    large = [n for n in every if sum(run.get(n, 0) for run in runs) >= 0.005 * whole]
+    p = {n: plain_p([run.get(n, 0) for run in runs], side) for n in large}
+    least, adjusted = 1, {}
+    for rank, name in reversed(list(enumerate(sorted(p, key=p.get), 1))):
+        least = adjusted[name] = min(least, p[name] * len(p) / rank)
+    return adjusted
+
+
+def plain_pool(share):
+    pool = ([], [])
+    for i in range(PLAIN_POOL):
+        for side, percent in enumerate(("0", "8")):
+            path = os.path.join(DATA, "plain-%s-%d-%d-%02d.kelvin" % (RATE, share, side, i))
+            pool[side].append(record(path, [share_program(), "700", str(share), percent]))
+    return pool
+
+
+def beside_plain_test():
+    for share in [int(s) for s in os.environ.get("SHARES", "20 35 50").split()]:
+        pool, draw, here, both = plain_pool(share), random.Random(6), Counter(), []
+        seconds = {path: seconds_by_function(path) for side in pool for path in side}
+        for _ in range(PLAIN_DRAWS):
+            before, after = (draw.sample(side, PLAIN_SIDE) for side in pool)
+            values = {f["name"]: f["self"] for f in diff(before, after)["functions"]}
+            plain = plain_test([seconds[path] for path in before + after], PLAIN_SIDE)
+            mine, theirs = values["target"]["p_adjusted"], plain["target"]
+            both.append((mine, theirs))
+            here.update(named=values["target"]["proven"], not_above=mine <= theirs * 1.0001, plain_05=theirs <= 0.05,
+                        plain_01=theirs <= 0.01, mine_05=mine <= 0.05, mine_01=mine <= 0.01,
+                        others=any(v["proven"] for n, v in values.items() if n != "target"),
+                        plain_others=any(p <= 0.01 for n, p in plain.items() if n != "target"))
+        print("  share %d %%, %s Hz: named in %d of %d (another one in %d); p <= 0.01: kelvin %d, plain %d (another one in %d); "
+              "p <= 0.05: %d, %d; kelvin's p is not above in %d; medians %.2g, %.2g"
+              % (share, RATE, here["named"], PLAIN_DRAWS, here["others"], here["mine_01"], here["plain_01"], here["plain_others"],
+                 here["mine_05"], here["plain_05"], here["not_above"], *(statistics.median(p) for p in zip(*both))), flush=True)
+
+
+def uneven_sides():
+    draw = random.Random(7)
+    for sizes in ((2, 5), (2, 7), (3, 4), (3, 5), (4, 4)):
+        wrong, n = Counter(), 0
+        for name, runs in real_pool().items():
+            for i in range(100):
+                chosen = draw.sample(runs, sum(sizes))
+                before, after = chosen[:sizes[i % 2]], chosen[sizes[i % 2]:]
+                n, found = n + 1, anything(diff(before, after))
+                wrong[name] += bool(found)
+                if found:
+                    print("    %s: %s" % (name, ", ".join(found)))
+        print("  %d against %d: something called in %d of %d" % (*sizes, sum(wrong.values()), n), flush=True)
+
+
 # --- one run per side ---
 
 PAIR_POOL, PAIR_CHANGED = int(os.environ.get("PAIR_POOL", "20")), int(os.environ.get("PAIR_CHANGED", "4"))
@@ -391,7 +472,7 @@ def record_all():
 
 def main():
     steps = {"aa": same_with_same, "ab": one_made_slower, "real": real_with_itself, "apart": real_apart,
-             "share": share_made_slower, "pairs": one_a_side}
+             "share": share_made_slower, "plain": beside_plain_test, "uneven": uneven_sides, "pairs": one_a_side}
     for name in sys.argv[1:] or steps:
         {**steps, "record": record_all, "record-pairs": lambda: (pair_pool(), changed_pool())}[name]()
 

@@ -195,6 +195,8 @@ static int compare_kinds(struct check_job *job, struct err *err)
     if (job->before.profile)
         runs[n++] = &job->before.selection;
     diff_unlike(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = n}, &job->unlike);
+    if (job->opts->sizes)
+        input_repeated(job->in, job->paths, job->n, &job->unlike);
     if (!job->unlike.n || job->opts->force)
         return 0;
     const char *reasons = buf_cstr(&job->unlike);

@@ -4,6 +4,7 @@
 #include "symbol/debugfile.h"
 #include "symbol/demangle.h"
 #include "symbol/elfsym.h"
+#include "symbol/inlined.h"
 
 /* "at" of "std::vector<int>::at": what a mangled symbol has in it as it is. */
 static struct text last_word(const char *name)
@@ -46,6 +47,27 @@ static bool tables_have(const struct elfsyms *s, const char *name)
     return false;
 }
 
+struct wanted {
+    const char *name;
+    struct text word;
+};
+
+static bool is_wanted(const char *symbol, void *context)
+{
+    const struct wanted *w = context;
+    return means(text_of(symbol), w->name, w->word);
+}
+
+/* In FILE, or else in the DEBUG information that was split off. */
+static bool inlines_have(struct elffile *file, struct elffile *debug, const char *name)
+{
+    struct wanted w = {name, last_word(name)};
+    Dwarf *dw = elffile_dwarf_units(file);
+    if (!dw && debug->fd >= 0)
+        dw = elffile_dwarf_units(debug);
+    return dw && inlined_any(dw, is_wanted, &w);
+}
+
 static bool file_has(const char *path, struct text build_id, const char *name)
 {
     struct elffile file, debug = {.fd = -1};
@@ -62,7 +84,7 @@ static bool file_has(const char *path, struct text build_id, const char *name)
         else
             debug = (struct elffile){.fd = -1};
     }
-    bool has = tables_have(&symbols, name);
+    bool has = tables_have(&symbols, name) || inlines_have(&file, &debug, name);
     elfsyms_done(&symbols);
     elffile_close(&debug);
     elffile_close(&file);

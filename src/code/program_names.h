@@ -1,8 +1,8 @@
 /*
  * program_names.h - whether a program has a function, whatever was sampled of it.
  *
- * Asks the symbol tables of the files that a profile was recorded from. What was inlined everywhere
- * has no symbol, and files that are gone or have changed since say nothing.
+ * Asks the symbol tables of the files that a profile was recorded from, and their debug information
+ * for what was inlined everywhere. Files that are gone or have changed since say nothing.
  */
 #pragma once
 #include "model/profile.h"

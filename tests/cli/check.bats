@@ -241,7 +241,7 @@ assert d["growth"]["whole"]["costs"] == [1e6 * n for n in (440, 960, 2240)]' || 
     has "a third is needed"
     kelvin check a.txt grow.rules
     exits 1
-    [[ $stderr == *"by --sizes"* ]]
+    [[ $stderr == *"name profiles of several sizes: --sizes N,N"* ]] || fail "$stderr"
 }
 
 @test "growth is that of nanoseconds: recordings of unlike rates give the same exponent" {
@@ -273,6 +273,9 @@ assert d["growth"]["whole"]["costs"] == [1e6 * n for n in (440, 960, 2240)]' || 
     kelvin check --sizes 100,200 app.txt app.txt --format junit
     exits 1
     complains "a file of rules"
+    kelvin check --sizes 100,200 app.txt app.txt
+    exits 1
+    complains "'app.txt' and 'app.txt' are the same recording"
 }
 
 @test "same profile, same rules, same bytes" {
