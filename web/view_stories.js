@@ -128,7 +128,7 @@ export class LocksPane extends Story {
             l.woken_in_vain ? el('p', null, `The kernel saw ${count(l.blocked_waits)} wait${l.blocked_waits === 1 ? '' : 's'} inside these calls: at least ${count(l.woken_in_vain)} time${l.woken_in_vain === 1 ? '' : 's'} a thread woke, found the lock taken again and waited once more.`) : null,
             this.total(others, 'condition, semaphore or barrier', 'conditions, semaphores or barriers', ' That may be idleness.'),
             l.retaken_waits ? el('p', null, `At the end of waits for a condition, threads waited ${count(l.retaken_waits)} time${l.retaken_waits === 1 ? '' : 's'} for its mutex, which another thread held: ${time(l.retaken_ns)} in total.`) : null,
-            l.futex_waits ? el('p', null, `The kernel also saw ${count(l.futex_waits)} wait${l.futex_waits === 1 ? '' : 's'} for locks outside of pthreads, ${time(l.futex_ns)} in total.`) : null,
+            l.futex_waits ? el('p', null, `The kernel also saw ${count(l.futex_waits)} wait${l.futex_waits === 1 ? '' : 's'} for futexes outside of pthreads, ${time(l.futex_ns)} in total.`) : null,
             l.lost ? el('p.up', null, `${count(l.lost)} records were lost: counts and times are too low.`) : null,
             ...insights(l.insights, this.app), ...this.list('Locks that threads waited for', locks), ...this.list('Conditions, semaphores, barriers', others), ...waited.flatMap(k => this.sides(k)),
             locks.length ? el('p.note', null, 'Held: the thread that had the lock when the wait began, with the stack at which it let go.') : null];

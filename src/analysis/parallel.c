@@ -261,7 +261,10 @@ static const struct alone_span *span_at(const struct parallel_job *j, uint64_t t
     return low < j->alone.n && j->alone.at[low].from_ns <= time_ns ? &j->alone.at[low] : NULL;
 }
 
-/* The innermost function that has a name and is not the C library's, nor of our own libraries. */
+/*
+ * The innermost function that has a name and is the program's: not of the library of its language,
+ * nor of our own.
+ */
 static uint32_t function_of(const struct parallel_job *j, struct labels *labels,
                             struct stack_id stack)
 {
@@ -275,7 +278,7 @@ static uint32_t function_of(const struct parallel_job *j, struct labels *labels,
         uint32_t label = labels_of_frame(labels, p, id, labels_count(f) - 1);
         first = first == LABEL_NONE ? label : first;
         if (f->kind != FRAME_KERNEL && f->n_lines && !waitsum_is_libc(p, f) &&
-            !profile_is_agent(p, f->mapping))
+            !profile_is_agent(p, f->mapping) && !waitsum_is_runtime(labels_text(labels, label)))
             return label;
     }
     return first;

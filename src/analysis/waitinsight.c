@@ -1,5 +1,6 @@
 #include "analysis/waitinsight.h"
 
+#include "analysis/restack.h"
 #include "base/units.h"
 
 /* Less than this is no reason to do anything, whatever its share. */
@@ -26,19 +27,24 @@ static double part_of(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-/* The innermost function of the program itself, "" where there is none. */
+/* The innermost function of the program itself, else of a library of it; "" where there is none. */
 static struct text place_of(const struct waitsum *w, struct stack_id stack)
 {
     const struct profile *p = w->selection->profile;
+    struct text place = {"", 0};
     for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
         struct frame_id id = p->stacks.nodes.at[stack.i].frame;
         const struct frame *f = profile_frame(p, id);
         for (size_t i = labels_count(f); i-- > 0;)
             if (f->kind != FRAME_KERNEL && f->n_lines && !waitsum_is_libc(p, f) &&
-                !selection_hides(w->selection, id, i))
-                return labels_text(&w->labels, labels_get(&w->labels, p, id, i));
+                !selection_hides(w->selection, id, i)) {
+                struct text name = labels_text(&w->labels, labels_get(&w->labels, p, id, i));
+                place = place.n ? place : name;
+                if (!waitsum_is_runtime(name) && !restack_is_start(name))
+                    return name;
+            }
     }
-    return (struct text){"", 0};
+    return place;
 }
 
 /* Where most of the waits for REASON are; NULL where there are none. */
@@ -134,6 +140,7 @@ static bool test_no_cpu(const struct waitsum *w, struct waitinsight *ret)
         return false;
     find_no_cpu_cause(w, &cause);
     ret->id = "no-cpu";
+    ret->ns = queued_ns;
     ret->advice = cause.advice;
     snprintf(ret->evidence, sizeof ret->evidence,
              "threads wanted a CPU for %s and had none for %s of it (%.0f%%)%s",
@@ -163,6 +170,7 @@ static bool test_stuck(const struct waitsum *w, struct waitinsight *ret)
         return false;
     struct text place = place_of(w, most->stack);
     ret->id = "stuck-on-locks";
+    ret->ns = w->by_reason[WAIT_LOCK].ns;
     ret->advice =
         "This may be a deadlock, each thread waiting for a lock that another one holds: look at "
         "the "
@@ -182,6 +190,7 @@ static bool test_locks(const struct waitsum *w, struct waitinsight *ret)
         return false;
     struct text place = place_of(w, most->stack);
     ret->id = "lock-waits";
+    ret->ns = s->ns;
     ret->advice = "Hold the lock for a shorter time, split it, or let each thread collect its "
                   "results and take the lock once.";
     snprintf(ret->evidence, sizeof ret->evidence,
@@ -263,6 +272,7 @@ static bool test_io(const struct waitsum *w, struct waitinsight *ret)
                                   : WAIT_FILE;
     struct text place = place_of(w, longest_of_thread(w, worst, reason));
     ret->id = faults ? "page-faults" : "io-in-path";
+    ret->ns = io_of_thread(worst);
     ret->advice = faults ? "Memory that comes from a file or from swap is read when it is touched: "
                            "read ahead (madvise, MAP_POPULATE, read), touch it before it is "
                            "needed, or use less of it. A second run, with files in "
@@ -328,6 +338,7 @@ static void say_often(const struct waitsum *w, const struct waitsum_stack *most,
 {
     char n[3][UNITS_MAX];
     double seconds = (double)longest_wall_ns(w) / 1e9;
+    ret->ns = most->sum.ns;
     struct text place = place_of(w, most->stack);
     snprintf(ret->evidence, sizeof ret->evidence, "%s %s (%s per second) of %s on average%s%.*s",
              units_count(n[0], most->sum.n), what,
@@ -361,6 +372,12 @@ static bool test_timers(const struct waitsum *w, struct waitinsight *ret)
     return true;
 }
 
+static int insights_by_time(const void *a, const void *b)
+{
+    const struct waitinsight *x = a, *y = b;
+    return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : strcmp(x->id, y->id);
+}
+
 size_t waitinsight_find(const struct waitsum *w, struct waitinsight ret[WAITINSIGHTS_MAX])
 {
     static bool (*const tests[WAITINSIGHTS_MAX])(const struct waitsum *,
@@ -378,5 +395,7 @@ size_t waitinsight_find(const struct waitsum *w, struct waitinsight ret[WAITINSI
         if (!(tests[i] == test_no_cpu && n) && /* the pool is why */
             !(tests[i] == test_locks && n && strcmp(ret[n - 1].id, "stuck-on-locks") == 0))
             n += tests[i](w, &ret[n]);
+    if (n)
+        qsort(ret, n, sizeof *ret, insights_by_time);
     return n;
 }

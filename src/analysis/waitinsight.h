@@ -27,9 +27,10 @@ enum { WAITINSIGHTS_MAX = 9 };
 struct waitinsight {
     const char *id, *advice;
     char evidence[400];
+    int64_t ns; /* of thread time that it is about */
 };
 
-/* Returns how many there are. */
+/* Returns how many there are, those about the most time first. */
 size_t waitinsight_find(const struct waitsum *w, struct waitinsight ret[WAITINSIGHTS_MAX]);
 
 /* Called by waitinsight_find(): pools of threads, which are threads of a process with one name. */

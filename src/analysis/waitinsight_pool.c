@@ -139,6 +139,7 @@ bool waitinsight_large_pool(const struct waitsum *w, struct waitinsight *ret)
             worst = &list.at[i];
     if (worst) {
         ret->id = "pool-too-large";
+        ret->ns = worst->state_ns[THREAD_RUNNABLE];
         ret->advice = "More threads than CPUs make each other wait and cost context switches: use "
                       "as many as there are CPUs for work that computes.";
         snprintf(ret->evidence, sizeof ret->evidence,
@@ -246,6 +247,7 @@ bool waitinsight_small_pool(const struct waitsum *w, struct waitinsight *ret)
         if (ns > worst_ns) {
             worst_ns = ns;
             say_small(w, &list.at[i], waits, ret);
+            ret->ns = ns;
         }
     }
     vec_done(&list);
@@ -298,6 +300,7 @@ bool waitinsight_idle_pool(const struct waitsum *w, struct waitinsight *ret)
             most = &list.at[i];
     if (most) {
         ret->id = "pool-idle";
+        ret->ns = 0; /* nobody waits for them */
         ret->advice = "Fewer threads would do the same work, unless bursts need them all: each "
                       "costs memory, and waking another thread every time costs its caches.";
         snprintf(ret->evidence, sizeof ret->evidence,

@@ -220,6 +220,7 @@ static const struct {
     {"Condvar", WAIT_CONDITION},
     {"condition_variable", WAIT_CONDITION},
     {"thread::park", WAIT_CONDITION},
+    {"thread_parking", WAIT_CONDITION},
     {"atomic_futex_unsigned", WAIT_CONDITION}, /* std::future of GNU's library */
 };
 

@@ -164,6 +164,29 @@ bool waitsum_is_libc(const struct profile *p, const struct frame *f)
            text_starts(module, "libpthread") || text_starts(module, "ld-musl");
 }
 
+/* NAME without what stands before the path of a type: "void std::f<int>", "<&dyn core::Fn as ..".
+ */
+static struct text without_front(struct text name)
+{
+    static const char *const fronts[] = {"<", "&", "dyn ", "mut ", "void "};
+    for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
+        if (text_starts(name, fronts[i])) {
+            size_t n = strlen(fronts[i]);
+            name = (struct text){name.at + n, name.n - n};
+        }
+    return name;
+}
+
+bool waitsum_is_runtime(struct text name)
+{
+    static const char *const of[] = {"[", "std::", "__gnu_cxx::", "core::", "alloc::"};
+    name = without_front(name);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (text_starts(name, of[i]))
+            return true;
+    return false;
+}
+
 /* What is known of each stack of the profile. */
 struct stack_facts {
     uint32_t path;  /* in the trie of labels */

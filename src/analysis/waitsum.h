@@ -84,6 +84,9 @@ enum wait_reason waitsum_main_reason(const struct waitsum_thread *t);
 /* Whether a frame is of the C library, behind whose functions programs wait. */
 bool waitsum_is_libc(const struct profile *p, const struct frame *f);
 
+/* Whether a name says little of the program: it has none, or is of the library of C++ or Rust. */
+bool waitsum_is_runtime(struct text name);
+
 /* Sums of columns may pass what one column cannot: files come from anywhere. */
 static inline int64_t waitsum_add_ns(int64_t a, int64_t b)
 {

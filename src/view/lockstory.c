@@ -208,9 +208,9 @@ static void lockstory_add_head(struct document *d, const struct lockstory_view *
     if (s->futex_waits)
         document_text(
             d,
-            "The kernel also saw %s wait%s for locks outside of pthreads, %s in total: the "
-            "program's own, its runtime's (Rust, Go), C11's, or inside the C library (malloc, "
-            "streams). Which lock it was and who held it is unknown.",
+            "The kernel also saw %s wait%s for futexes outside of pthreads, %s in total: locks or "
+            "queues of the program, of its runtime (Rust, Go), of C11, or inside the C library "
+            "(malloc, streams). Which one it was and who held it is unknown.",
             units_count(n[0], s->futex_waits), s->futex_waits == 1 ? "" : "s",
             units_scaled(time, (double)s->futex_ns, SCALED_NS));
     if (s->waits_stream->lost)

@@ -143,28 +143,11 @@ static size_t waitpath_end(const struct waitpaths *w, const struct waitpath *pat
     return end;
 }
 
-/* Whether a name says little of the program: it has none, or is of the library of C++ or Rust. */
-static bool waitpath_is_plumbing(struct text name)
-{
-    static const char *const of[] = {"std::", "__gnu_cxx::", "core::", "alloc::"};
-    const char *space = memchr(name.at, ' ', name.n), *open = memchr(name.at, '<', name.n);
-    if (text_starts(name, "["))
-        return true;
-    if (space && open && space < open) /* "void std::f<...>" has a type before it */
-        name = (struct text){space + 1, name.n - (size_t)(space + 1 - name.at)};
-    else if (open == name.at) /* "<std::net::TcpStream as std::io::Read>::read" */
-        name = (struct text){name.at + 1, name.n - 1};
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (text_starts(name, of[i]))
-            return true;
-    return false;
-}
-
 /* The first function from I on that is the program's own; I where there is none. */
 static size_t waitpath_named(const struct waitpath *path, size_t i)
 {
     size_t named = i;
-    while (named < path->names.n && waitpath_is_plumbing(path->names.at[named]))
+    while (named < path->names.n && waitsum_is_runtime(path->names.at[named]))
         named++;
     return named < path->names.n ? named : i;
 }
@@ -211,7 +194,8 @@ static size_t waitpath_entry_room(const struct waitpaths *w, const struct waitpa
 void waitpaths_outward(const struct waitpaths *w, size_t row, size_t most, struct buf *ret)
 {
     const struct waitpath *path = &w->rows.at[row];
-    size_t resume = waitpath_resume(w, row), first = resume > 1 ? resume : 0;
+    size_t resume = waitpath_resume(w, row);
+    size_t first = resume > 1 ? waitpath_named(path, resume) : 0;
     size_t caller = w->room ? waitpath_named(path, 1) : 1; /* of the innermost, if that is shown */
     buf_str(ret, !path->names.n ? "[kernel]" : first ? ".." : "");
     for (size_t i = first, n = 0; i < path->names.n && n < most; i = i ? i + 1 : caller, n++) {

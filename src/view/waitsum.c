@@ -201,11 +201,24 @@ static void add_loss_sentences(struct document *d, const struct waitsum *w)
     add_stack_sentences(d, w);
 }
 
+static bool has_goroutines(const struct profile *p)
+{
+    for (size_t i = 0; i < p->functions.n; i++)
+        if (text_is(profile_function_name(p, (struct function_id){(uint32_t)i}),
+                    "runtime.findRunnable"))
+            return true;
+    return false;
+}
+
 static void waitsum_add_head(struct document *d, const struct waitsum *w)
 {
     add_states_sentence(d, w);
     add_cpu_sentence(d, w);
     add_loss_sentences(d, w);
+    if (has_goroutines(w->selection->profile))
+        document_text(d, "Goroutines wait without a thread, so their waits are not seen: these are "
+                         "the waits of the threads of Go's runtime, idle ones in "
+                         "runtime.findRunnable. Go's block and mutex profiles show goroutines.");
     if (w->selection->words)
         document_text(d, "Only: %s.%s", w->selection->words,
                       w->has_states
@@ -356,10 +369,11 @@ static void add_alone(struct document *d, const struct parallel *q)
         buf_printf(&names, "%s%s %.0f%%", names.n ? ", " : "", q->functions[i].name,
                    100 * (double)q->functions[i].samples / (double)q->samples);
     if (names.n)
-        document_text(d,
-                      "Functions in the serial time, by %s sample%s: %s. The kernel, libc.so "
-                      "and code of no known function count to what called them.",
-                      units_count(s, q->samples), q->samples == 1 ? "" : "s", buf_cstr(&names));
+        document_text(
+            d,
+            "Functions in the serial time, by %s sample%s: %s. The kernel, libc.so, std:: of "
+            "C++ and Rust and code of no known function count to what called them.",
+            units_count(s, q->samples), q->samples == 1 ? "" : "s", buf_cstr(&names));
 }
 
 /* Others that were ready when one ran alone lacked a CPU, not work: that time is not serial. */

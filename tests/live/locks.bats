@@ -213,7 +213,7 @@ END
     [ "$("$KELVIN" report --waits --format json r.kelvin | jq .stacks_recorded)" = true ] || skip "needs the right to see the kernel"
     [ "$(locks '.futex_waits >= 20 and .futex_ns >= 20000000')" = true ] || fail "$(locks .)"
     kelvin locks r.kelvin
-    [[ $output == *"The kernel also saw"*"locks outside of pthreads"*"who held it is unknown"* ]] || fail "$output"
+    [[ $output == *"The kernel also saw"*"futexes outside of pthreads"*"who held it is unknown"* ]] || fail "$output"
 }
 
 @test "a call that wakes and finds the lock taken again is one wait of the program and several of the kernel" {

@@ -109,6 +109,9 @@ static void a_futex_is_what_the_program_uses_it_for(void **state)
 #define FUTEX "schedule futex_do_wait __futex_wait futex_wait do_futex __x64_sys_futex | "
     assert_reason(FUTEX "futex_wait __lll_lock_wait pthread_mutex_lock main", WAIT_LOCK);
     assert_reason(FUTEX "__pthread_rwlock_wrlock_full64 main", WAIT_LOCK);
+    assert_reason(FUTEX "syscall std::sys::pal::unix::futex::futex_wait "
+                        "<std::sys::sync::thread_parking::futex::Parker>::park main",
+                  WAIT_CONDITION);
     assert_reason(FUTEX "syscall std::__atomic_futex_unsigned_base::_M_futex_wait_until main",
                   WAIT_CONDITION);
     assert_reason(FUTEX "std::sys::sync::mutex::futex::Mutex::lock_contended main", WAIT_LOCK);

@@ -268,6 +268,69 @@ static void rows_do_not_differ_only_inside_the_c_library(void **state)
     stage_close(&s);
 }
 
+/* A lock of Rust's library is named by who takes it, and comes before what took less time. */
+static void insights_name_the_program_and_the_longest_is_first(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    struct frame_id frames[] = {
+        frame_in(&s, "/bin/app", "app::critical"),
+        frame_in(&s, "/bin/app", "<std::sync::Mutex<T> as app::Lock>::lock"),
+        frame_in(&s, "/bin/app", "std::sys::sync::mutex::futex::Mutex::lock_contended"),
+        frame_in(&s, LIBC, "syscall"),
+        profile_add_named_frame(s.profile, text_of("futex_wait"), FRAME_KERNEL)};
+    begins(&s, 7, 0, THREAD_RUNNING);
+    struct waits_at a = at(&s, 7, 10000000);
+    waits_leave(s.waits, &a, stacks_intern(&s.profile->stacks, frames, 5), UNWIND_WHOLE);
+    waits_out(s.waits, &a, false);
+    runs(&s, 7, 900000000);
+    is_preempted(&s, 7, 910000000);
+    runs(&s, 7, 960000000);
+    waits_stop(s.waits, 970000000);
+    autofree char *ids = insights_of(&s), *said = evidence_of(&s, "lock-waits");
+    assert_string_equal(ids, "lock-waits no-cpu");
+    if (!strstr(said, "longest in app::critical"))
+        fail_msg("%s", said);
+    stage_close(&s);
+}
+
+static void names_of_runtimes_are_known(void **state)
+{
+    (void)state;
+    static const char *const runtime[] = {"[app+0x10]",
+                                          "std::condition_variable::wait",
+                                          "void std::call_once<int>",
+                                          "<std::net::TcpStream as std::io::Read>::read",
+                                          "<&dyn core::ops::function::Fn<()> as X>::call",
+                                          "alloc::vec::Vec<T>::push"};
+    static const char *const own[] = {"app::critical",
+                                      "main",
+                                      "Pool::run(std::function<void ()>)",
+                                      "<app::Job as std::fmt::Debug>::fmt",
+                                      "standard_exec",
+                                      ""};
+    for (size_t i = 0; i < 6; i++) {
+        assert_true(waitsum_is_runtime(text_of(runtime[i])));
+        assert_false(waitsum_is_runtime(text_of(own[i])));
+    }
+}
+
+static void waits_of_goroutines_are_said_to_be_missing(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    begins(&s, 7, 0, THREAD_RUNNING);
+    leaves(&s, 7, 100, "futex_wait");
+    runs(&s, 7, 200);
+    waits_stop(s.waits, 300);
+    autofree char *before = printed_with_cpu_time(&s, 200);
+    assert_null(strstr(before, "Goroutines"));
+    frame_in(&s, "/bin/app", "runtime.findRunnable");
+    autofree char *after = printed_with_cpu_time(&s, 200);
+    assert_non_null(strstr(after, "Goroutines wait without a thread"));
+    stage_close(&s);
+}
+
 /* The report of S in WIDTH columns; give it back with free(). */
 static char *report_of(struct stage *s, int width)
 {
@@ -766,6 +829,9 @@ int main(void)
         cmocka_unit_test(the_agent_is_no_place_where_a_program_waits),
         cmocka_unit_test(rows_do_not_differ_only_inside_the_c_library),
         cmocka_unit_test(rows_that_would_look_alike_are_one),
+        cmocka_unit_test(insights_name_the_program_and_the_longest_is_first),
+        cmocka_unit_test(names_of_runtimes_are_known),
+        cmocka_unit_test(waits_of_goroutines_are_said_to_be_missing),
         cmocka_unit_test(only_waits_that_matter_make_insights),
         cmocka_unit_test(rates_are_of_wall_time_and_who_never_woke_comes_last),
         cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
