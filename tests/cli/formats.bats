@@ -254,6 +254,26 @@ TEXT
         fail "$(jq -c '[.threads[] | [.name, .processName, .samples.threadCPUDelta]]' out.json)"
 }
 
+@test "the Firefox Profiler's title is the program that perf recorded, not perf" {
+    cat >in.txt <<'TEXT'
+# cmdline : /usr/bin/perf record -g ./app --fast
+app 7/7 [000] 1.000000:     250000 cpu-clock:u: 
+	          401100 main+0x9 (/usr/bin/app)
+
+worker 7/8 [000] 1.100000:     250000 cpu-clock:u: 
+	          401100 run+0x9 (/usr/bin/app)
+
+TEXT
+    kelvin convert in.txt --to firefox -o out.json.gz
+    exits 0
+    gzip -d out.json.gz
+    [ "$(jq -r .meta.product out.json)" = app ] || fail "$(jq -c .meta out.json)"
+    sed 's,cmdline : .*,cmdline : ./tool,' in.txt >other.txt
+    kelvin convert other.txt --to firefox -o other.json.gz
+    exits 0
+    [ "$(gzip -dc other.json.gz | jq -r .meta.product)" = ./tool ]
+}
+
 # A program that knows what it allocates: 23 blocks of 1,000 bytes, of which 6 stay, 30 of 21 bytes, and 8 that leak. Sums over all
 # of its functions, without what libraries allocate before main().
 heap_program() {

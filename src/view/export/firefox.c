@@ -9,6 +9,7 @@
  */
 #include "view/export/firefox.h"
 #include "base/publish.h"
+#include "model/meta_program.h"
 #include "view/export/export.h"
 #include "view/export/streamfacts.h"
 
@@ -194,13 +195,42 @@ static void write_units(struct json *j)
     json_close(j, '}');
 }
 
-/* What was profiled, as far as that is known. */
-static const char *product_of(const struct meta *m)
+/* What was recorded, as far as that is known. */
+static const char *recorded(const struct meta *m)
 {
-    const char *product = meta_find(m, META_COMMAND);
-    if (!product)
-        product = meta_find(m, META_SOURCE);
-    return product ? product : "kelvin";
+    const char *what = meta_find(m, META_COMMAND);
+    if (!what)
+        what = meta_find(m, META_SOURCE);
+    return what ? what : "kelvin";
+}
+
+/* The file that a thread's process runs, else the name of its first thread, else the recording's.
+ */
+static struct text process_name(const struct writer *w, const struct thread *of)
+{
+    const struct profile *p = w->p;
+    struct text path = profile_str(p, p->processes.at[of->process.i].executable);
+    const char *slash = path.n ? memrchr(path.at, '/', path.n) : NULL;
+    if (path.n)
+        return slash ? (struct text){slash + 1, (size_t)(path.at + path.n - slash) - 1} : path;
+    for (size_t i = 1; i < p->threads.n && of->process.i; i++) {
+        const struct thread *t = &p->threads.at[i];
+        if (t->process.i == of->process.i && t->tid == profile_pid(p, t) && t->name.i)
+            return profile_str(p, t->name);
+    }
+    return of->name.i ? profile_str(p, of->name) : text_of(recorded(&p->meta));
+}
+
+/* The command, which with perf is perf's own: then the process's name, if there is one only. */
+static struct text product_of(const struct writer *w)
+{
+    struct buf program = {0};
+    bool known = meta_program(&w->p->meta, &program);
+    buf_done(&program);
+    for (size_t i = 1; !known && w->p->processes.n == 2 && i < w->p->threads.n; i++)
+        if (w->p->threads.at[i].process.i)
+            return process_name(w, &w->p->threads.at[i]);
+    return text_of(recorded(&w->p->meta));
 }
 
 static void firefox_out_write_meta(struct writer *w)
@@ -217,7 +247,8 @@ static void firefox_out_write_meta(struct writer *w)
     json_decimal(j, w->interval_us, 3);
     json_key(j, "startTime");
     json_decimal(j, (int64_t)(start_ns & INT64_MAX), 6);
-    member_str(j, "product", product_of(m));
+    json_key(j, "product");
+    json_text(j, product_of(w));
     member_str(j, "importedFrom", "kelvin " KELVIN_VERSION);
     member_int(j, "processType", 0);
     member_int(j, "stackwalk", 1);
@@ -312,23 +343,6 @@ static void write_id(struct json *j, const char *key, int32_t id, size_t thread)
     else
         snprintf(s, sizeof s, "%d", id);
     member_str(j, key, s);
-}
-
-/* The file that a thread's process runs, else the name of its first thread, else the recording's.
- */
-static struct text process_name(const struct writer *w, const struct thread *of)
-{
-    const struct profile *p = w->p;
-    struct text path = profile_str(p, p->processes.at[of->process.i].executable);
-    const char *slash = path.n ? memrchr(path.at, '/', path.n) : NULL;
-    if (path.n)
-        return slash ? (struct text){slash + 1, (size_t)(path.at + path.n - slash) - 1} : path;
-    for (size_t i = 1; i < p->threads.n && of->process.i; i++) {
-        const struct thread *t = &p->threads.at[i];
-        if (t->process.i == of->process.i && t->tid == profile_pid(p, t) && t->name.i)
-            return profile_str(p, t->name);
-    }
-    return of->name.i ? profile_str(p, of->name) : text_of(product_of(&p->meta));
 }
 
 static void write_thread(struct writer *w, size_t i)
