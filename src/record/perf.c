@@ -26,9 +26,9 @@ enum { PART_BYTES = 16384 };
 /*
  * The same at each context switch, of which there may be very many. Nearly all programs wait near
  * the root of their stack: 4 KiB will do, and cost a fifth less than 16. Where too many stacks are
- * cut, the most is copied from then on (perf_records.c).
+ * cut, the most is copied from then on (perf_records.c): ImageMagick's have over 16 KiB.
  */
-enum { SWITCH_STACK_BYTES = 16384, SWITCH_STACK_FIRST = 4096 };
+enum { SWITCH_STACK_BYTES = 65528, SWITCH_STACK_FIRST = 4096 };
 
 /* Room in the rings is for so many switches in a second on a CPU. */
 enum { SWITCHES_HZ = 8000 };

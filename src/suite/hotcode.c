@@ -149,7 +149,7 @@ static struct code *code_of_mapping(const struct job *j, struct mapping_id id)
  */
 static int64_t least_of_blocks(const struct listing *l)
 {
-    int64_t tenth = l->self / 10, sum = 0;
+    int64_t tenth = (l->self + 9) / 10, sum = 0;
     for (size_t i = 0; i < l->blocks.n; i++)
         sum += l->blocks.at[i].self >= tenth ? l->blocks.at[i].self : 0;
     return 2 * sum >= l->self && tenth > 0 ? tenth : 1;

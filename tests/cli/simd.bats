@@ -88,6 +88,40 @@ assert row["name"] == "[stripped]" and row["is"] == "packed integer SSE", row
 assert sum(h["share"] for h in d["hot"] if h["kind"] == "packed_int") > 0.5, d["hot"]' <<<"$output" || fail "$output"
 }
 
+# One sample of sixteen is less than a tenth: a tenth of sixteen is not one.
+@test "simd judges a function by blocks with a tenth of its samples, however few they are" {
+    [ "$(uname -m)" = x86_64 ] || skip "its code is for x86-64"
+    cat >rare.s <<'ASM'
+    .globl rare
+    .type rare, @function
+rare:
+    .cfi_startproc
+1:  inc %rax
+    dec %rdi
+    jz 2f
+    test %rax, %rax
+    jns 1b
+    mulsd %xmm0, %xmm1
+    mulsd %xmm0, %xmm1
+    mulsd %xmm0, %xmm1
+    jmp 1b
+2:  ret
+    .cfi_endproc
+    .size rare, . - rare
+    .section .note.GNU-stack, "", @progbits
+ASM
+    echo 'double rare(long); int main(void) { return (int)rare(1); }' >main.c
+    gcc -no-pie -o rare main.c rare.s
+    local at i
+    for i in $(seq 16); do
+        at=$(objdump -d rare | awk -v what="$([ "$i" = 1 ] && echo mulsd || echo 'inc    %rax')" 'index($0, what) { sub(":", "", $1); print $1; exit }')
+        printf 'rare 1 1.%06d: cpu-clock:\n\t%16s rare+0x0 (%s)\n\n' "$i" "$at" "$PWD/rare"
+    done >rare.txt
+    kelvin simd rare.txt
+    exits 0
+    [[ $output == *"100.00%  in integer code"* ]] || fail "$output"
+}
+
 @test "simd agrees with objdump on AArch64 code that computes" {
     local libm=/usr/aarch64-linux-gnu/lib/libm.so.6 computes
     [ -f $libm ] && command -v aarch64-linux-gnu-objdump >/dev/null || skip "no cross tools for AArch64"

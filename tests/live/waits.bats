@@ -73,6 +73,32 @@ agrees() { # REASON ROUNDS
     [ "$(grep -c -- --waits <<<"$stderr")" -eq 1 ] || fail "$stderr"
 }
 
+@test "waits at the end of 40 KiB of stack have it whole, after the first" {
+    cat >deep.c <<'C'
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) static void deep(int d)
+{
+    volatile char x[4096];
+    memset((char *)x, d, sizeof x);
+    if (d)
+        deep(d - 1);
+    else
+        for (int i = 0; i < 2000; i++)
+            usleep(1000);
+    x[0]++;
+}
+int main(void) { deep(9); return 0; }
+C
+    cc -O1 -o deep deep.c
+    kelvin record --waits -o r.kelvin -- ./deep
+    exits 0
+    need_stacks
+    run "$KELVIN" fold --value waits r.kelvin
+    [ "$(awk '{ n += $NF } /unfinished/ { cut += $NF } END { print (n > 1000 && 2 * cut < n) }' <<<"$output")" = 1 ] ||
+        fail "$output"
+}
+
 @test "waits have the whole stack of the program" {
     record_target lock 20 5000
     need_stacks
