@@ -69,6 +69,39 @@ const char *const names_allocation[] = {"malloc",
                                         "ggc_internal_alloc*",
                                         NULL};
 
+const char *const names_collectors[] = {"caml_call_gc*", /* OCaml */
+                                        "caml_garbage_collection*",
+                                        "caml_alloc_small_dispatch*",
+                                        "caml_gc_dispatch*",
+                                        "caml_empty_minor_heap*",
+                                        "caml_major_collection_slice*",
+                                        "caml_oldify_*",
+                                        "mark_slice",
+                                        "mark_slice_darken",
+                                        "sweep_slice",
+                                        "GangWorker::*", /* Java */
+                                        "ConcurrentGCThread::*",
+                                        "VM_GenCollect*",
+                                        "VM_G1*",
+                                        "G1ParScanThreadState::*",
+                                        "v8::internal::Heap::CollectGarbage*", /* Node.js */
+                                        "v8::internal::Scavenger*",
+                                        "v8::internal::ConcurrentMarking::*",
+                                        "v8::internal::MarkCompactCollector::*",
+                                        "v8::internal::Sweeper::*",
+                                        "runtime.gcBgMarkWorker*", /* Go */
+                                        "runtime.gcDrain*",
+                                        "runtime.gcAssistAlloc*",
+                                        "runtime.bgsweep*",
+                                        "gc_marks*", /* Ruby */
+                                        "gc_sweep*",
+                                        "gc_start*",
+                                        "gc_collect_main*",        /* Python */
+                                        "zend_gc_collect_cycles*", /* PHP */
+                                        "GarbageCollect",          /* Haskell */
+                                        "scavenge_*",
+                                        NULL};
+
 const char *const names_hashing[] = {"*hash*",    "*Hash*",    "*HASH*",   "XXH*",     "*murmur*",
                                      "*siphash*", "*SipHash*", "*SHA256*", "*sha256*", "*SHA512*",
                                      "*sha512*",  "*sha1_*",   "*SHA1_*",  "*crc32*",  "*CRC32*",

@@ -185,6 +185,16 @@ static void mostly_is_more_than_half(void **state)
                 "20.0% goes to memory allocation and release; 100% of that comes from f");
 }
 
+/* Who allocates can change that, not who makes the collector's loops faster. */
+static void collecting_garbage_is_not_a_hot_function(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;build;caml_call_gc;mark_slice_darken 400\n", "garbage-collection",
+                "28.6% goes to collecting garbage, all in mark_slice_darken; 100% of that comes "
+                "from build");
+    assert_says(PLAIN "main;mark_slice_of_bread 400\n", "hot", "");
+}
+
 static void an_interpreters_loop_is_not_to_blame(void **state)
 {
     (void)state;
@@ -610,6 +620,7 @@ int main(void)
         cmocka_unit_test(a_little_of_it_is_not_worth_a_word),
         cmocka_unit_test(shapes),
         cmocka_unit_test(mostly_is_more_than_half),
+        cmocka_unit_test(collecting_garbage_is_not_a_hot_function),
         cmocka_unit_test(an_interpreters_loop_is_not_to_blame),
         cmocka_unit_test(shares_below_the_noise_give_no_advice),
         cmocka_unit_test(counts_too_small_to_be_sure_give_no_advice),

@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 static const char *const *const lists[] = {
-    names_allocation,    names_hashing,    names_locks,        names_kernel_copies,
-    names_faults,        names_exceptions, names_format,       names_system_calls,
-    names_interrupts_on, names_transfers,  names_interpreters, names_copies,
-    names_fills,         names_syncs,      names_disk_reads,   names_starts,
+    names_allocation,   names_hashing, names_locks,        names_kernel_copies, names_faults,
+    names_exceptions,   names_format,  names_system_calls, names_interrupts_on, names_transfers,
+    names_interpreters, names_copies,  names_collectors,   names_fills,         names_syncs,
+    names_disk_reads,   names_starts,
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 
