@@ -185,6 +185,20 @@ static int check_load_all(struct check_job *job)
     return rc;
 }
 
+/* Growth over one size, and a change from a recording to itself, keep any rule. */
+static void check_add_repeated(struct check_job *job)
+{
+    struct input ins[MOST_SIZES + 1];
+    char *paths[MOST_SIZES + 1];
+    for (size_t i = 0; i < job->n; i++) {
+        ins[i] = job->in[i];
+        paths[i] = job->paths[i];
+    }
+    ins[job->n] = job->before;
+    paths[job->n] = (char *)job->opts->against;
+    input_repeated(ins, paths, job->n + (job->before.profile != NULL), &job->unlike);
+}
+
 /* All that are held against each other must be of one kind. */
 static int compare_kinds(struct check_job *job, struct err *err)
 {
@@ -195,8 +209,7 @@ static int compare_kinds(struct check_job *job, struct err *err)
     if (job->before.profile)
         runs[n++] = &job->before.selection;
     diff_unlike(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = n}, &job->unlike);
-    if (job->opts->sizes)
-        input_repeated(job->in, job->paths, job->n, &job->unlike);
+    check_add_repeated(job);
     if (!job->unlike.n || job->opts->force)
         return 0;
     const char *reasons = buf_cstr(&job->unlike);

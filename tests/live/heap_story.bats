@@ -256,7 +256,7 @@ END
     exits 3
     [[ $output == *"3 blocks per iteration"* ]] || fail "$output"
     echo 'diff allocs_per_op three <= 0%' >same
-    kelvin check --against r.kelvin r.kelvin same
+    kelvin check --force --against r.kelvin r.kelvin same
     exits 0
     echo 'allocs_per_op thre == 3' >misspelled
     kelvin check r.kelvin misspelled
