@@ -13,6 +13,8 @@ enum {
     LOAD_BYTES = 40,          /* of a load record before the name */
     NAME_MAX_BYTES = 1 << 14, /* longer names are cut */
     LINES_MAX_BYTES = 64 << 20,
+    SKIP_MIN_BYTES = 1 << 14, /* less is read, as that takes no system call */
+    STEP_BYTES = 256,         /* what a step over code costs at most, in bytes of names */
 #if defined(__x86_64__)
     MACHINE = EM_X86_64,
 #elif defined(__aarch64__)
@@ -37,6 +39,7 @@ struct code {
 
 struct dump {
     FILE *in;
+    size_t left_bytes; /* of JITDUMP_MAX_BYTES */
     struct intern strings;
     VEC(struct code) codes;
     struct idmap by_index; /* code index -> codes */
@@ -153,6 +156,28 @@ static size_t wanted_bytes(uint32_t kind, size_t size)
     return size < most ? size : most;
 }
 
+/* Step over N bytes of code, or read them where they are few. */
+static bool skip_bytes(struct dump *d, size_t n)
+{
+    char bytes[1 << 12];
+    if (n >= SKIP_MIN_BYTES)
+        return fseeko(d->in, (off_t)n, SEEK_CUR) == 0;
+    for (size_t piece; n; n -= piece) {
+        piece = n < sizeof bytes ? n : sizeof bytes;
+        if (fread(bytes, 1, piece, d->in) != piece)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the file has not had its share yet: a program may write records as fast as we read. */
+static bool may_spend(struct dump *d, size_t bytes)
+{
+    bool may = bytes <= d->left_bytes;
+    d->left_bytes -= may ? bytes : d->left_bytes;
+    return may;
+}
+
 /* One record. False at the end, or where the file makes no sense. */
 static bool take_record(struct dump *d, struct buf *body)
 {
@@ -160,6 +185,9 @@ static bool take_record(struct dump *d, struct buf *body)
     if (fread(h, sizeof h, 1, d->in) != 1 || h[1] < RECORD_BYTES)
         return false;
     size_t size = h[1] - RECORD_BYTES, want = wanted_bytes(h[0], size);
+    size_t skip = size - want;
+    if (!may_spend(d, sizeof h + want + (skip < STEP_BYTES ? skip : STEP_BYTES)))
+        return false;
     body->n = 0;
     /* A size that lies past the end of the file must not cost memory. */
     while (body->n < want) {
@@ -169,7 +197,7 @@ static bool take_record(struct dump *d, struct buf *body)
             return false;
         body->n += piece;
     }
-    if (size > want && fseeko(d->in, (off_t)(size - want), SEEK_CUR) != 0)
+    if (!skip_bytes(d, skip))
         return false;
     if (!body->n)
         return true;
@@ -238,7 +266,7 @@ int jitdump_name(struct lookup *l, int fd, uint64_t pid)
         close(fd);
     if (!in || jitdump_read_header(in, pid) != 0)
         return -1;
-    struct dump d = {.in = in};
+    struct dump d = {.in = in, .left_bytes = JITDUMP_MAX_BYTES};
     intern_init(&d.strings);
     while (take_record(&d, &body))
         ;

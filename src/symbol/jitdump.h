@@ -10,11 +10,16 @@
  *                ("\xff" for the file of the entry before); comes before the load it is for
  *       3 close
  *
+ * A file may grow while it is read, and to any size: no more than JITDUMP_MAX_BYTES of it count,
+ * code that is stepped over aside.
+ *
  * All is in the byte order of the machine it was made on; another's is refused, and so is the file
  * of another process than the one in its name. Where code overlaps the last one loaded counts.
  */
 #pragma once
 #include "symbol/lookup.h"
+
+enum { JITDUMP_MAX_BYTES = 256 << 20 };
 
 /* Whether PATH is called like such a file, "jit-123.dump"; RET_PID is the number in it. */
 bool jitdump_is(struct text path, uint64_t *ret_pid);

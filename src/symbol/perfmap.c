@@ -32,6 +32,17 @@ static int perfmap_read_file(int fd, struct buf *ret)
     }
 }
 
+/* From the end, as the last entry for an address counts. */
+static struct text cut_last_line(struct text *rest)
+{
+    size_t start = rest->n;
+    while (start && rest->at[start - 1] != '\n')
+        start--;
+    struct text line = {rest->at + start, rest->n - start};
+    rest->n = start ? start - 1 : 0;
+    return line;
+}
+
 static bool take_hex(struct text *line, uint64_t *ret)
 {
     struct text word = text_cut(line, ' ');
@@ -63,18 +74,14 @@ static void name_entry(struct lookup *l, struct cover *c, const struct entry *e)
 int perfmap_name(struct lookup *l, int fd)
 {
     autobuf struct buf file = {0};
-    VEC(struct entry) entries = {0};
     struct entry e;
     if (perfmap_read_file(fd, &file) != 0)
         return -1;
-    for (struct text rest = buf_text(&file); rest.n;)
-        if (take_entry(text_cut(&rest, '\n'), &e))
-            *vec_push(&entries) = e;
     struct cover c;
     cover_init(&c, l->pcs, l->n);
-    for (size_t i = entries.n; i-- > 0;)
-        name_entry(l, &c, &entries.at[i]);
+    for (struct text rest = buf_text(&file); rest.n && cover_first(&c, 0, UINT64_MAX) < c.n;)
+        if (take_entry(cut_last_line(&rest), &e))
+            name_entry(l, &c, &e);
     cover_done(&c);
-    vec_done(&entries);
     return 0;
 }

@@ -3,9 +3,11 @@
  */
 #include "model/modules.h"
 #include "symbol/demangle.h"
+#include "symbol/jitdump.h"
 #include "symbol/symbolize.h"
 
 #include <elf.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -544,6 +546,62 @@ static void a_cut_or_damaged_jitdump_does_no_harm(void **state)
     }
 }
 
+/* Lines for no code, 64 MB each, of which the disk holds nothing; then code. How much is named. */
+static int named_behind(int n_large)
+{
+    enum { LARGE = 64 << 20 };
+    autobuf struct buf front = {0}, load = {0};
+    add_header(&front, MACHINE, 77);
+    add_load(&load, 0x5000, 0x20, 1, "behind");
+    write_file("jit-77.dump", front.at, front.n);
+    autofree char *path = in_folder("jit-77.dump");
+    FILE *f = fopen(path, "r+");
+    off_t at = (off_t)front.n;
+    for (int i = 0; i < n_large; i++, at += 16 + LARGE) {
+        const uint32_t head[] = {2, 16 + LARGE, 0, 0};
+        fseeko(f, at, SEEK_SET);
+        assert_int_equal(fwrite(head, sizeof head, 1, f), 1);
+    }
+    fseeko(f, at, SEEK_SET);
+    assert_int_equal(fwrite(load.at, load.n, 1, f), 1);
+    assert_int_equal(fclose(f), 0);
+    struct profile *p = profile_new();
+    add_frame(p, path, 0x5009, FRAME_USER);
+    struct symbolize_result r = symbolize(p, NULL);
+    profile_free(p);
+    unlink(path);
+    return (int)r.named;
+}
+
+static void a_jitdump_without_end_is_read_up_to_a_limit(void **state)
+{
+    (void)state;
+    assert_int_equal(named_behind(JITDUMP_MAX_BYTES / (64 << 20) - 1), 1);
+    assert_int_equal(named_behind(JITDUMP_MAX_BYTES / (64 << 20)), 0);
+}
+
+static void a_perf_map_of_tiny_entries_takes_no_more_memory_than_the_file(void **state)
+{
+    (void)state;
+    enum { ENTRIES = 5000000 };
+    struct rusage before, after;
+    autobuf struct buf b = {0};
+    buf_str(&b, "5000 10 wanted\n");
+    for (int i = 0; i < ENTRIES; i++)
+        buf_str(&b, "1 1 a\n");
+    write_file("perf-77.map", b.at, b.n);
+    autofree char *path = in_folder("perf-77.map");
+    struct profile *p = profile_new();
+    struct frame_id wanted = add_frame(p, path, 0x5009, FRAME_USER);
+    getrusage(RUSAGE_SELF, &before);
+    symbolize(p, NULL);
+    getrusage(RUSAGE_SELF, &after);
+    assert_string_equal(name_of(p, wanted), "wanted");
+    assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 100 << 10);
+    profile_free(p);
+    unlink(path);
+}
+
 /* --- modules without names --- */
 
 static void memory_without_a_file_stays_bare(void **state)
@@ -599,6 +657,8 @@ int main(void)
         cmocka_unit_test(a_jitdump_of_another_process_or_machine_is_refused),
         cmocka_unit_test(a_jitdump_of_another_user_is_not_believed),
         cmocka_unit_test(a_cut_or_damaged_jitdump_does_no_harm),
+        cmocka_unit_test(a_jitdump_without_end_is_read_up_to_a_limit),
+        cmocka_unit_test(a_perf_map_of_tiny_entries_takes_no_more_memory_than_the_file),
         cmocka_unit_test(memory_without_a_file_stays_bare),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
