@@ -44,13 +44,19 @@ static bool ends_in_number(struct text line)
     return last.n && last.at[0] >= '0' && last.at[0] <= '9';
 }
 
+/* "app.exe,main, 10", "a; b; 10": the last column of a table, which no frame's name ends before. */
+static bool ends_in_column(struct text t)
+{
+    return text_ends(t, ",") || (text_ends(t, ";") && memmem(t.at, t.n, "; ", 2));
+}
+
 /*
  * Whether the text before the count may be a stack. Columns of a table are not, nor is JSON: a lone
  * function's name has no two blanks in a row.
  */
 static bool may_be_stack(struct text t)
 {
-    if (text_starts(t, "{\""))
+    if (text_starts(t, "{\"") || ends_in_column(t))
         return false;
     bool blank = true;
     for (size_t i = 0; i < t.n && !memchr(t.at, ';', t.n); i++) {

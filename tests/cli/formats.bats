@@ -3,6 +3,20 @@
 # shellcheck disable=SC2154,SC2030,SC2031  # kelvin sets output, status, stderr
 load ../lib/helpers
 
+# Commas, blanks and brackets are of names; ';' after the last frame is a habit of some scripts.
+@test "odd folded stacks are read" {
+    local text
+    for text in 'main;std::map<int, char>::find(int, char) 10' 'operator new(unsigned long) 10' 'a, b 4' 'Process,Thread;main, x 4' \
+        'java;Lcom/x;.f;L;g 3.5' 'a;b; 3' '"quoted" 4' 'GC Thread#0 5' '<module> (a.py:3) 4' '1234;0x5678 9'; do
+        echo "$text" >odd.folded
+        kelvin fold odd.folded
+        exits 0
+        [ "$(tr -d ';' <<<"$output")" = "$(tr -d ';' <<<"$text")" ] || fail "$text: $output"
+    done
+    printf 'a, b;c 1.5 2\nd e 0 4\n' >odd.folded
+    [ "$("$KELVIN" fold odd.folded)" = $'a, b;c 2\nd e 4' ] || fail "$("$KELVIN" fold odd.folded)"
+}
+
 @test "text that is not folded stacks is refused, though a line or two end in a number" {
     { yes 'a line of prose' | head -n 282; echo 'chapter 3'; } >prose.txt
     kelvin fold prose.txt
@@ -25,6 +39,15 @@ load ../lib/helpers
     kelvin fold --from folded log.txt
     exits 5
     complains '21 of 41 lines'
+    printf '%s\n' Process,Stack,Weight,Count 'a.exe (12),a.exe!f<int, char>, 1, 10' 'a.exe (12),b.dll!g, 1, 12' >xperf.csv
+    { echo 'name; calls; ms'; for i in {1..20}; do echo "fun; $i; $i"; done; } >semicolons.csv
+    for file in xperf.csv semicolons.csv; do
+        kelvin fold $file
+        exits 5
+        kelvin fold --from folded $file
+        exits 5
+        complains 'not folded stacks'
+    done
     printf '{"version":1,"data":"%0100000d;"}' 1 >long.json
     kelvin fold long.json
     exits 5
