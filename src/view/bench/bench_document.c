@@ -172,6 +172,15 @@ static bool is_guess(const struct series *s, enum measure m)
     return (m == MEASURE_USER || m == MEASURE_SYSTEM) && bench_median(s, MEASURE_CPU) < 40e6;
 }
 
+/* Of any of them; what is not counted anywhere gets no column. */
+static bool is_known(const struct series_set *set, enum measure m)
+{
+    for (size_t i = 0; i < set->series.n; i++)
+        if (!isnan(bench_median(&set->series.at[i], m)) && !is_guess(&set->series.at[i], m))
+            return true;
+    return false;
+}
+
 static void add_resources(struct document *d, const struct bench_report *r)
 {
     char text[BENCH_VALUE_MAX];
@@ -186,10 +195,12 @@ static void add_resources(struct document *d, const struct bench_report *r)
         for (int k = 0; k < N_RESOURCES; k++) {
             bool guess = is_guess(s, resources[k]);
             double value = guess ? NAN : bench_median(s, resources[k]);
-            benchdoc_cell(d, bench_value(text, resources[k], value));
+            benchdoc_cell(d, is_known(r->now, resources[k]) ? bench_value(text, resources[k], value)
+                                                            : "");
             guessed |= guess;
         }
     }
+    document_drop_empty(d);
     if (guessed)
         document_text(d,
                       "Runs with less than 40 ms of CPU time do not show how it divides into user "
