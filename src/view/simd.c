@@ -92,7 +92,7 @@ static void print_features(FILE *out, const struct simd_view *v)
               "or it fails here\n",
               out);
     uint32_t unused = v->host_has & ~v->all.needs;
-    fputs("          on this host and not in this code:", out);
+    fputs("          on this host, but not in this code:", out);
     for (int f = 0; f < X86_FEATURES; f++)
         if (unused >> f & 1)
             fprintf(out, " %s", x86_feature_name((enum x86_feature)f));
@@ -189,19 +189,18 @@ static void print_rows(FILE *out, const struct simd_view *v)
     fprintf(out, "\n%s %7s", v->has_profile ? "    self" : "", "instr");
     for (int i = first_column(v); simd_isa_name(v->all.machine, i); i++)
         fprintf(out, " %6s", simd_isa_name(v->all.machine, i));
-    fprintf(out, " %7s  %-22s function\n", "packed", "is");
+    fprintf(out, " %7s  %-22s function\n", "packed", "kind");
     for (size_t i = 0; i < shown; i++)
         print_row(out, v, &v->rows[i]);
     if (shown < v->n)
         fprintf(out, "and %s more\n", units_count(n, v->n - shown));
-    fputs(
-        "Numbers are instructions of the whole function; packed is the part of its floating-point "
-        "arithmetic that is, - where there is none.\n",
-        out);
+    fputs("Numbers are instructions of the whole function. Packed: how much of its floating-point "
+          "arithmetic is in vectors; - where there is none.\n",
+          out);
     if (v->has_profile && v->all.machine == SIMD_X86)
-        fputs("\"is\" and the hot time are judged by the blocks with a tenth or more of a "
-              "function's samples, or by all that ran where these have less than half, each "
-              "weighted by its samples.\n",
+        fputs("Kind and hot time are judged by a function's hot blocks, those with a tenth of its "
+              "samples or more, each weighted by its samples. Where hot blocks have less than half "
+              "of the samples, all blocks that ran count.\n",
               out);
 }
 

@@ -52,7 +52,7 @@ SOURCE
     [[ $output =~ scalar\ SSE\ +scale ]]
     [[ $output =~ scalar\ SSE\ +horner ]]
     [[ $output == *"none past SSE2"* ]]
-    [[ $output == *"Numbers are instructions of the whole function; packed is "* && $output != *'"is" and the hot time'* ]] || fail "$output"
+    [[ $output == *"Numbers are instructions of the whole function. Packed: "* && $output != *'Kind and hot time'* ]] || fail "$output"
 }
 
 # Assembly as in video coders: no sizes, no unwind rules, and one label that stays when it is stripped.
