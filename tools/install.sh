@@ -88,7 +88,10 @@ case ${1:-} in
 install)
     check_rights install
     install_all
-    echo "installed $root/bin/kelvin; try: kelvin help"
+    case ${DESTDIR:+:$prefix/bin}:$PATH: in
+    *":$prefix/bin:"*) echo "installed $root/bin/kelvin; try: kelvin help" ;;
+    *) echo "installed $root/bin/kelvin; PATH lacks its folder: export PATH=\"$root/bin:\$PATH\"" ;;
+    esac
     ;;
 uninstall)
     check_rights uninstall

@@ -205,7 +205,8 @@ static void roff(FILE *out, const char *text)
 
 static void man_head(FILE *out, const char *name, const char *summary)
 {
-    fprintf(out, ".TH %s 1 \"\" \"kelvin %s\" \"User Commands\"\n.SH NAME\n", name, KELVIN_VERSION);
+    fprintf(out, ".TH %s 1 \"\" \"kelvin %s\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n", name,
+            KELVIN_VERSION);
     fprintf(out, "%s \\- ", name);
     roff(out, summary);
 }

@@ -511,6 +511,23 @@ small() {
     [ -z "$(find "$BATS_TEST_TMPDIR/root" -type f)" ]
 }
 
+@test "install says so where PATH lacks the folder" {
+    cd "$ROOT"
+    export B=${KELVIN%/*} PREFIX=$BATS_TEST_TMPDIR/own
+    run tools/install.sh install
+    [[ ${lines[-1]} == *"PATH lacks its folder: export PATH=\"$PREFIX/bin:"* ]] || fail "$output"
+    PATH=$PREFIX/bin:$PATH run tools/install.sh install
+    [[ ${lines[-1]} == *"/own/bin/kelvin; try: kelvin help" ]] || fail "$output"
+}
+
+@test "a man page breaks no word: what is copied from it works" {
+    command -v man >/dev/null || skip "man is not installed"
+    "$KELVIN" help --as man record >record.1
+    MANWIDTH=80 man -l record.1 >seen
+    ! grep -E '‐$|­$' seen || fail "broken words"
+    [ "$(grep -c 'kernel.perf_event_paranoid' seen)" = "$(grep -o 'kernel.perf_event_paranoid' record.1 | wc -l)" ]
+}
+
 @test "man pages and --help have the same options" {
     local command
     for command in $(commands); do
