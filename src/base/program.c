@@ -198,7 +198,11 @@ enum program_state program_explain(const char *command, int errnum, struct err *
         explain_closed(command, path, err);
         break;
     case PROGRAM_FOUND:
-        if (errnum == ENOENT)
+        if (errnum == ENOENT && access("/dev/null", F_OK) != 0)
+            err_set(err, EXIT_ERROR,
+                    "there is no /dev/null here, which commands get as input: mount /dev, or "
+                    "'mknod -m 666 /dev/null c 1 3'");
+        else if (errnum == ENOENT)
             err_set(err, EXIT_ERROR, "%s: its interpreter is missing; 'file' shows which", path);
         else
             err_set_errno(err, errnum, "%s", path);

@@ -33,7 +33,7 @@ int preload_check(const char *file, struct err *err)
     if (!path)
         return err_set(err, EXIT_ERROR,
                        "no %s beside kelvin or in ../lib/kelvin: install kelvin whole ('make "
-                       "install')",
+                       "install'), or copy the libraries that were built with it beside it",
                        file);
     if (strpbrk(path, ": "))
         return err_set(err, EXIT_ERROR,

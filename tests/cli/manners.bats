@@ -53,6 +53,12 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w).returncode)' "$KELVIN" $how x.fo
     [[ $output == *"[--"* ]] || fail "$output"
 }
 
+@test "a root without /dev/null is no missing interpreter" {
+    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip "needs root and a mount namespace"
+    run unshare -m bash -c "mount -t tmpfs none /dev && '$KELVIN' bench --runs 2 true 2>&1"
+    [[ $status = 1 && $output == *"there is no /dev/null here"* ]] || fail "$output"
+}
+
 @test "help begins with what to type first" {
     kelvin help
     exits 0
