@@ -88,4 +88,5 @@ control >"$root/DEBIAN/control"
 (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 find "$root" -type d -exec chmod 755 {} +
 dpkg-deb --root-owner-group --build "$root" "$B/kelvin_${version}_$arch.deb" >/dev/null
+[ -n "${DEBEMAIL:-$(git config user.email)}" ] || echo "its maintainer is $maintainer: DEBFULLNAME and DEBEMAIL name another"
 ls -sh "$B/kelvin_${version}_$arch.deb"
