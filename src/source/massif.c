@@ -221,6 +221,8 @@ static bool is_massif_head(struct text line)
 
 static int massif_line(struct massif *m, struct text line, struct err *err)
 {
+    if (line.n && line.at[line.n - 1] == '\r')
+        line.n--;
     if (line.n == 0 || line.at[0] == '#')
         return 0;
     if (is_massif_head(line)) {

@@ -199,14 +199,50 @@ static bool is_go_method(struct text t)
     return open && memmem(open + 2, (size_t)(t.at + t.n - open) - 2, ").", 2);
 }
 
-/* Length of the name in front of its argument list. */
+static inline bool is_word(char c)
+{
+    return is_hex(c) || (c >= 'g' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* The end of "operator<<" or "operator()" at offset I of T, or I where there is none. */
+static size_t skip_operator(struct text t, size_t i)
+{
+    static const char word[] = "operator";
+    size_t end = i + sizeof word - 1;
+    if (t.at[i] != 'o' || (i && is_word(t.at[i - 1])) ||
+        !text_starts((struct text){t.at + i, t.n - i}, word) || end == t.n || is_word(t.at[end]))
+        return i;
+    if (text_starts((struct text){t.at + end, t.n - end}, "()"))
+        return end + 2;
+    while (end < t.n && strchr("<>=!-+*/%^&|~,[]", t.at[end]))
+        end++;
+    return end;
+}
+
+/*
+ * Length of the name in front of its argument list. Brackets inside "<...>" and "{...}" belong to
+ * the name: "std::function<void (int)>::operator()", "main::{lambda(int)#1}". Where these do not
+ * close, the first bracket ends it.
+ */
 static size_t name_length(struct text t)
 {
     static const char anonymous[] = "(anonymous namespace)";
-    for (size_t i = 0; i < t.n; i++)
-        if (t.at[i] == '(' && !text_starts((struct text){t.at + i, t.n - i}, anonymous))
-            return i;
-    return t.n;
+    size_t first = t.n, depth = 0;
+    for (size_t i = 0; i < t.n; i++) {
+        size_t end = skip_operator(t, i);
+        if (end > i) {
+            i = end - 1;
+        } else if (t.at[i] == '<' || t.at[i] == '{') {
+            depth++;
+        } else if (t.at[i] == '>' || t.at[i] == '}') {
+            depth -= depth > 0;
+        } else if (t.at[i] == '(' && !text_starts((struct text){t.at + i, t.n - i}, anonymous)) {
+            if (depth == 0)
+                return i;
+            first = first < i ? first : i;
+        }
+    }
+    return depth ? first : t.n;
 }
 
 struct text perfscript_frame_tidy(struct buf *b, struct text function, bool java)
