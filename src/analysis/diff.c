@@ -42,11 +42,18 @@ struct test {
 
 typedef VEC(struct test) tests;
 
-/* Up to the rounding of sums. */
+static double diff_cost_of(const struct diff_builder *b, size_t run, enum diff_column c,
+                           size_t index)
+{
+    return diff_share_of(b, run, c, index) * (b->whole ? b->whole[run] : 1);
+}
+
+/* Up to the rounding of sums. All of a program's memory in one place may be twice as much. */
 static bool all_alike(const struct diff_builder *b, enum diff_column c, size_t index)
 {
+    double first = diff_cost_of(b, 0, c, index);
     for (size_t i = 1; i < b->o->n_runs; i++)
-        if (fabs(diff_share_of(b, i, c, index) - diff_share_of(b, 0, c, index)) > 1e-12)
+        if (fabs(diff_cost_of(b, i, c, index) - first) > 1e-12 * (b->whole ? b->whole[0] : 1))
             return false;
     return true;
 }

@@ -62,6 +62,22 @@ static void many_done(struct many *m)
         profile_free(m->p[r]);
 }
 
+/* It has all of the time in each run, so its share never moves. */
+static void the_only_function_of_a_program_is_named(void **state)
+{
+    (void)state;
+    for (int grew = 0; grew < 2; grew++) {
+        struct many m;
+        many_build(&m, (double[4]){40000}, (double[4]){grew ? 52000 : 40000}, "f");
+        const struct diff_value *f = &find(m.d, "f")->self;
+        assert_float_equal(f->after, 1, 1e-12);
+        assert_int_equal(f->proven, grew);
+        assert_int_equal(m.d->verdict, grew ? DIFF_REGRESSED : DIFF_UNCHANGED);
+        assert_int_equal(strstr(m.d->why, "largest proven change: 'f'") != NULL, grew);
+        many_done(&m);
+    }
+}
+
 /* By shares f would stay about as it is and the others would shrink. */
 static void what_is_most_of_a_program_and_grew_is_called_grown(void **state)
 {
@@ -319,6 +335,7 @@ static void cpu_time_is_that_of_what_was_sampled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_only_function_of_a_program_is_named),
         cmocka_unit_test(what_is_most_of_a_program_and_grew_is_called_grown),
         cmocka_unit_test(a_verdict_does_not_contradict_the_cpu_time),
         cmocka_unit_test(the_same_program_is_unchanged),
