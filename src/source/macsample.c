@@ -95,13 +95,17 @@ static struct text cut_at(struct text *t, const char *sep)
     return head;
 }
 
-/* "Thread_77   DispatchQueue_1: name  (serial)", "Thread_77: name" or only "Thread_77". */
+/*
+ * "Thread_77   DispatchQueue_1: name  (serial)", "Thread_77: name   DispatchQueue_<multiple>",
+ * "Thread_77: name" or only "Thread_77".
+ */
 static void set_thread(struct macsample *m, struct text t)
 {
     struct profile *p = m->im->profile;
     struct text rest = t, id = cut_at(&rest, ":");
     struct text name = text_trim(rest);
     name = text_trim(cut_at(&name, "  ("));
+    name = text_trim(cut_at(&name, "  DispatchQueue_"));
     id = text_trim(cut_at(&id, " "));
     uint64_t tid = UINT64_MAX;
     struct text digits = {id.at + 7, id.n > 7 ? id.n - 7 : 0};

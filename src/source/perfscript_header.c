@@ -65,7 +65,8 @@ static inline bool is_event(struct text word)
 /* "[001]" */
 static inline bool is_cpu(struct text word)
 {
-    return word.n > 2 && word.at[0] == '[' && is_digit(word.at[1]);
+    return word.n > 2 && word.at[0] == '[' && is_digit(word.at[1]) &&
+           skip_digits(word, 1) == word.n - 1 && word.at[word.n - 1] == ']';
 }
 
 /* Whether T goes on with a CPU or a time. */
