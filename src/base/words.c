@@ -44,6 +44,18 @@ static int words_take(struct words *w, struct text line, size_t *i, const char *
     return quote ? -1 : 0;
 }
 
+size_t words_first(const char *line, char **ret)
+{
+    struct words w = {0};
+    size_t n = 0;
+    *ret = NULL;
+    if (*line && !strchr(WORDS_BLANKS, *line) &&
+        words_take(&w, text_of(line), &n, WORDS_BLANKS) == 0)
+        *ret = mem_strdup(w.at.at[0]);
+    words_done(&w);
+    return *ret ? n : 0;
+}
+
 int words_split(struct words *w, struct text line, const char *separators, struct err *err)
 {
     *w = (struct words){0};

@@ -20,6 +20,10 @@ struct words {
 int words_split(struct words *w, struct text line, const char *separators, struct err *err);
 void words_done(struct words *w);
 
+/* How many bytes of LINE its first word is, at the very beginning, with its quotes; RET is the word
+ * without them, to be freed. 0 and NULL where there is none. */
+size_t words_first(const char *line, char **ret);
+
 /* Append a copy of WORD. */
 void words_add(struct words *w, struct text word);
 

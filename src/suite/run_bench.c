@@ -77,8 +77,13 @@ static void bench_failed(struct suite_result *w, enum collect what, const struct
                          const struct err *err)
 {
     autofree char *said = mem_strndup(s->said.at ? s->said.at : "", s->said.n);
-    if (s->said.n)
-        suite_fail(w, err->text, said);
+    autofree char *command = mem_printf("'%.100s' ", w->workload.line);
+    bool about = text_starts(text_of(err->text), command); /* "it ended with ..." is said of it */
+    const struct starter_run *last = &s->run;
+    bool failed = last->end == STARTER_SIGNALLED || last->end == STARTER_TIMED_OUT ||
+                  (last->end == STARTER_EXITED && last->status != 0);
+    if (s->said.n || (what == COLLECT_BENCH && failed))
+        suite_fail(w, err->text + (about ? strlen(command) : 0), said);
     suite_absent(w, what, err->text);
 }
 

@@ -27,12 +27,20 @@ int run_keep_programs(const struct run *r, const struct folder *folder, struct e
 
 size_t run_program_bytes(const char *line, const char *binary)
 {
-    size_t n = strcspn(line, " \t");
-    autofree char *word = mem_strndup(line, n), *path = NULL;
+    autofree char *word = NULL, *path = NULL;
+    size_t n = words_first(line, &word);
     struct stat it, other;
-    bool same = program_find(word, &path) == PROGRAM_FOUND && stat(path, &it) == 0 &&
+    bool same = n && program_find(word, &path) == PROGRAM_FOUND && stat(path, &it) == 0 &&
                 stat(binary, &other) == 0 && it.st_dev == other.st_dev && it.st_ino == other.st_ino;
     return same ? n : 0;
+}
+
+char *run_line_with(const char *program, const char *rest)
+{
+    autobuf struct buf b = {0};
+    words_quote(&b, program);
+    buf_str(&b, rest);
+    return mem_strdup(buf_cstr(&b));
 }
 
 /* What the baseline ran; NULL where it has nothing of W. */
@@ -79,5 +87,5 @@ void run_find_beside(struct run *r, struct suite_result *w)
     if (why)
         w->why_apart = mem_strdup(why);
     else
-        w->line_before = mem_printf("%s%s", kept, line + n);
+        w->line_before = run_line_with(kept, line + n);
 }

@@ -53,6 +53,9 @@ char *run_home_folder(const struct run *r, const char *name);
 /* How many bytes of LINE are the program, if that is BINARY however it is written; else 0. */
 size_t run_program_bytes(const char *line, const char *binary);
 
+/* A command: PROGRAM, in quotes where it needs them, and the REST of a line. Free it. */
+char *run_line_with(const char *program, const char *rest);
+
 /* Where the files of a baseline are. Free it. */
 char *run_baseline_folder(const struct run *r, const char *name);
 

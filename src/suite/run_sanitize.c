@@ -84,9 +84,10 @@ static void read_bytes(struct buf *b, const char *path)
 
 static bool is_instrumented(const char *line, const struct sanitizer *s)
 {
-    autofree char *program = mem_strndup(line, strcspn(line, " \t"));
+    autofree char *program = NULL;
     autobuf struct buf b = {0};
-    read_bytes(&b, program);
+    if (words_first(line, &program))
+        read_bytes(&b, program);
     return b.n && memmem(b.at, b.n, s->trace, strlen(s->trace));
 }
 

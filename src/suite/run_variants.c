@@ -136,14 +136,16 @@ const char *run_variant_line(const struct suite_variant *v, const struct suite_r
     autofree char *kept = kept_path(v->folder, binary);
     if (access(kept, X_OK) != 0)
         return kept_refuses(binary) ? kept_refuses(binary) : "its program was not built";
-    *line = mem_printf("%s%s", kept, w->workload.line + n);
+    *line = run_line_with(kept, w->workload.line + n);
     return NULL;
 }
 
 /* Whether two variants, or one and the suite's own build, are the same program. */
 static bool is_same_program(const char *a, const char *b)
 {
-    autofree char *x = mem_strndup(a, strcspn(a, " \t")), *y = mem_strndup(b, strcspn(b, " \t"));
+    autofree char *x = NULL, *y = NULL;
+    if (!words_first(a, &x) || !words_first(b, &y))
+        return false;
     autofree char *one = kept_hash(x), *other = kept_hash(y);
     return one && other && strcmp(one, other) == 0;
 }
@@ -177,7 +179,8 @@ static void find_lines(struct run *r, struct suite_result *w, struct suite_varia
 /* What the hottest function is made of; the whole program where that is not known. */
 static char *describe_variant(const struct suite_result *w, const char *line)
 {
-    autofree char *program = mem_strndup(line, strcspn(line, " \t"));
+    autofree char *program = NULL;
+    words_first(line, &program);
     struct hotcode code = {0};
     struct err err;
     char text[200];
@@ -185,7 +188,7 @@ static char *describe_variant(const struct suite_result *w, const char *line)
     char *said = NULL;
     bool known = w->has_report && flat_top(w->report.functions, FLAT_SELF, 1, &row);
     struct text hottest = known ? flat_name(w->report.functions, row) : text_of("");
-    if (hotcode_read_binary(&code, program, &err) == 0) {
+    if (program && hotcode_read_binary(&code, program, &err) == 0) {
         const struct simd_mix *mix = &code.all;
         for (size_t i = 0; known && i < code.rows.n; i++)
             if (text_is(hottest, code.rows.at[i].name))

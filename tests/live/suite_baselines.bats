@@ -116,6 +116,19 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     ! grep -q '| yes |' perf/small.md || fail "proven by recordings of another time"
 }
 
+@test "a program with blanks in its name takes turns, is built as a variant, and what becomes of it reads well" {
+    sed -i 's|-o app app.c|-o "my äpp" app.c|; s|^binary = ./app|binary = my äpp|; s|^command = ./app|command = "./my äpp"|' kelvin.conf
+    kelvin run -q --save main --set workload.small.collect=bench --set workload.small.runs=2
+    exits 0
+    kelvin run --against main --set workload.small.collect=bench --set workload.small.runs=2 --set workload.small.decide-time=0 \
+        --set 'variant.o1.env=CFLAGS="-O1 -g"'
+    [[ $stderr != *"side by side"* && $stderr != *"no variant"* ]] || fail "$stderr"
+    has perf/small.md '| o1 | '
+    kelvin run --set 'build.command=printf "#!/bin/sh\nexit 7\n" >"my äpp"; chmod +x "my äpp"' --set workload.small.collect=bench
+    exits 1
+    said "kelvin: workload 'small': failed, it ended with exit code 7"
+}
+
 @test "programs that take turns go on until it is decided, and a key says what gates" {
     sed -i 's/app 3000/app 300/' kelvin.conf
     local only=(--set workload.small.collect=bench --set workload.small.runs=3)
