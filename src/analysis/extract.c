@@ -134,7 +134,7 @@ static void copy_rows(struct extract *e)
         int64_t values[STREAM_MAX_TYPES];
         size_t row = selection_row(e->s, i);
         for (int k = 0; k < e->s->stream->n_types; k++)
-            values[k] = r->value[k][row];
+            values[k] = k == e->s->type ? selection_values(e->s)[row] : r->value[k][row];
         struct row to = {.stack = e->stack_of[r->stack[row].i],
                          .thread = r->thread[row],
                          .attrs = r->attrs ? r->attrs[row] : (struct attrs_id){0},

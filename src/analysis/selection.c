@@ -4,6 +4,7 @@
 #include "analysis/label.h"
 #include "analysis/restack.h"
 #include "analysis/selection_inner.h"
+#include "analysis/waitsum.h"
 #include "base/block.h"
 #include "base/opt.h"
 
@@ -239,6 +240,28 @@ BLOCK_CALL static void take_some_rows(struct selection *s, const uint8_t *out, s
     s->n_rows = n;
 }
 
+static bool has_bounds(const struct selection *s)
+{
+    return s->moments.from_ns || s->moments.to_ns != UINT64_MAX;
+}
+
+/* Of waits that reach out of the range of time only the part inside counts. */
+static void cut_waits(struct selection *s)
+{
+    enum stream_kind kind = stream_kind_of(s->profile, s->stream);
+    bool waits = kind == STREAM_WAITS && s->type != s->count_type;
+    if (!has_bounds(s) || !s->stream->rows.duration_ns || (!waits && kind != STREAM_WALL))
+        return;
+    struct waitstream streams;
+    waitstream_find(s->profile, &streams);
+    int64_t *inside = mem_calloc(s->stream->rows.n + 1, sizeof *inside);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        inside[row] = waitsum_value_inside(s, &streams, row);
+    }
+    s->inside = inside;
+}
+
 static void take_rows(struct selection *s, const uint8_t *out)
 {
     size_t n = 0;
@@ -247,6 +270,7 @@ static void take_rows(struct selection *s, const uint8_t *out)
     s->rows = mem_array(n + 1, sizeof *s->rows);
     s->n_rows = 0;
     for_each_block(from, to, s->stream->rows.n) take_some_rows(s, out, from, to);
+    cut_waits(s);
     sum_rows(s);
 }
 
@@ -294,6 +318,7 @@ int selection_build(struct selection *ret, const struct profile *p, struct value
 void selection_done(struct selection *s)
 {
     free(s->rows);
+    free(s->inside);
     free(s->hidden_line);
     free(s->hidden_bare);
     free(s->words);
@@ -302,6 +327,7 @@ void selection_done(struct selection *s)
         s->restacks[i] = NULL;
     }
     s->rows = NULL;
+    s->inside = NULL;
     s->hidden_line = s->hidden_bare = NULL;
     s->words = NULL;
 }
@@ -310,6 +336,7 @@ struct selection selection_of_type(const struct selection *s, int type)
 {
     struct selection r = *s;
     r.value.type = r.type = type;
+    r.inside = type == s->type ? s->inside : NULL;
     if (s->rows)
         sum_rows(&r);
     else

@@ -59,8 +59,9 @@ struct selection {
     size_t n_rows;                    /* that count */
     struct selection_moments moments; /* of what has a duration only this part is asked for */
     uint32_t *rows;                   /* which; NULL = all of the stream */
-    uint8_t *hidden_line;             /* by index in profile.lines; NULL = none */
-    uint8_t *hidden_bare;             /* by frame id, for frames without lines; NULL = none */
+    int64_t *inside;      /* of waits: what of their values is inside of MOMENTS; NULL = all */
+    uint8_t *hidden_line; /* by index in profile.lines; NULL = none */
+    uint8_t *hidden_bare; /* by frame id, for frames without lines; NULL = none */
     bool merge_recursion;
     char *
         words; /* what was asked for, "time 1..3, thread worker"; NULL = everything. For captions */
@@ -99,7 +100,7 @@ static inline size_t selection_row(const struct selection *s, size_t i)
 
 static inline const int64_t *selection_values(const struct selection *s)
 {
-    return s->stream->rows.value[s->type];
+    return s->inside ? s->inside : s->stream->rows.value[s->type];
 }
 
 /* NULL where samples are not counted. */

@@ -1,5 +1,7 @@
 #include "analysis/waitsum.h"
 
+#include <math.h>
+
 /* --- threads --- */
 
 static uint32_t hash_of_thread(const struct thread *t)
@@ -55,6 +57,22 @@ struct wait_inside waitsum_inside(const struct rows *rows, const struct waitstre
     uint64_t wake = at + (uint64_t)blocked;
     return (struct wait_inside){overlap_ns(at, wake, moments), overlap_ns(wake, end, moments),
                                 true};
+}
+
+int64_t waitsum_value_inside(const struct selection *s, const struct waitstream *streams,
+                             size_t row)
+{
+    const struct rows *rows = &s->stream->rows;
+    if (stream_kind_of(s->profile, s->stream) == STREAM_WAITS) {
+        struct wait_inside in = waitsum_inside(rows, streams, row, s->moments);
+        return s->type == streams->wait_column[WAIT_BLOCKED] ? in.blocked_ns : in.runnable_ns;
+    }
+    uint64_t from = rows->time_ns[row], to = from + rows->duration_ns[row];
+    int64_t value = rows->value[s->type][row];
+    if (to == from || (from >= s->moments.from_ns && to <= s->moments.to_ns))
+        return value;
+    double share = (double)overlap_ns(from, to, s->moments) / (double)(to - from);
+    return llround(share * (double)value);
 }
 
 /* A row of states that reaches out: of the part inside only the waits say what it was. */

@@ -78,6 +78,10 @@ struct wait_inside {
 struct wait_inside waitsum_inside(const struct rows *rows, const struct waitstream *streams,
                                   size_t row, struct selection_moments moments);
 
+/* That of the value that is selected, of a row of waits or of walljoin.h. */
+int64_t waitsum_value_inside(const struct selection *s, const struct waitstream *streams,
+                             size_t row);
+
 /* The reason of most of a thread's blocked time; WAIT_REASONS where it was never blocked. */
 enum wait_reason waitsum_main_reason(const struct waitsum_thread *t);
 

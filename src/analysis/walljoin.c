@@ -41,7 +41,6 @@ static bool find_cpu(const struct profile *p, struct value_ref *ret)
 /* By thread: how long it ran, by its switches, and by its samples. A thread may change its name. */
 struct ran {
     double exact_ns, sampled_ns;
-    struct thread_id last; /* with this name */
 };
 
 static uint64_t key_of(const struct profile *p, struct thread_id id)
@@ -77,7 +76,6 @@ static void sum_ran(const struct walljoin *w, const uint32_t *first, struct valu
     for (size_t i = 0; i < states->n; i++) {
         struct ran *r = &ran[first[states->thread[i].i]];
         r->exact_ns += (double)states->value[w->waits.state_column[THREAD_RUNNING]][i];
-        r->last = states->thread[i];
     }
     const struct rows *rows = has_cpu ? &profile_stream(w->p, cpu.stream)->rows : NULL;
     for (size_t i = 0; rows && i < rows->n; i++)
@@ -106,11 +104,19 @@ static bool add_running(struct walljoin *w, struct err *err)
     }
     struct frame_id unseen = profile_add_named_frame(p, text_of("[running, not seen]"), FRAME_USER);
     struct stack_id alone = stacks_push(&p->stacks, (struct stack_id){0}, unseen);
-    for (size_t i = 0; good && i < p->threads.n; i++)
-        if (ran[i].exact_ns > 0 && ran[i].sampled_ns <= 0) {
-            struct row row = {.stack = alone, .thread = ran[i].last};
-            good = wall_add_row(w, &row, ran[i].exact_ns, err);
-        }
+    n = profile_stream(p, w->waits.states)->rows.n;
+    for (size_t i = 0; good && i < n; i++) {
+        const struct rows *states = &profile_stream(p, w->waits.states)->rows;
+        if (ran[first[states->thread[i].i]].sampled_ns > 0)
+            continue;
+        struct row row = {.stack = alone,
+                          .thread = states->thread[i],
+                          .has_time = states->time_ns != NULL,
+                          .time_ns = states->time_ns ? states->time_ns[i] : 0,
+                          .duration_ns = states->duration_ns ? states->duration_ns[i] : 0};
+        good = wall_add_row(w, &row,
+                            (double)states->value[w->waits.state_column[THREAD_RUNNING]][i], err);
+    }
     return good;
 }
 
@@ -137,6 +143,18 @@ static struct stack_id stack_of_wait(struct walljoin *w, struct stack_id stack, 
     return *known = waiting_at(w->p, stack, name);
 }
 
+/* A thread is blocked first, and then without a CPU. What stands for many waits lasts for none. */
+static void set_times(struct row *to, const struct rows *rows, size_t at, bool runnable,
+                      const struct waitstream *waits)
+{
+    uint64_t lasts = rows->duration_ns ? rows->duration_ns[at] : 0;
+    uint64_t blocked = (uint64_t)rows->value[waits->wait_column[WAIT_BLOCKED]][at];
+    blocked = blocked < lasts ? blocked : lasts;
+    to->has_time = rows->time_ns != NULL;
+    to->time_ns = (rows->time_ns ? rows->time_ns[at] : 0) + (runnable ? blocked : 0);
+    to->duration_ns = runnable ? lasts - blocked : blocked;
+}
+
 static bool add_waiting(struct walljoin *w, struct err *err)
 {
     size_t n = profile_stream(w->p, w->waits.waits)->rows.n;
@@ -150,10 +168,8 @@ static bool add_waiting(struct walljoin *w, struct err *err)
             continue;
         struct row row = {.stack = stack_of_wait(w, rows->stack[at], runnable),
                           .thread = rows->thread[at],
-                          .attrs = {rows->attrs ? rows->attrs[at].i : 0},
-                          .has_time = rows->time_ns != NULL,
-                          .time_ns = rows->time_ns ? rows->time_ns[at] : 0,
-                          .duration_ns = rows->duration_ns ? rows->duration_ns[at] : 0};
+                          .attrs = {rows->attrs ? rows->attrs[at].i : 0}};
+        set_times(&row, rows, at, runnable, &w->waits);
         good = wall_add_row(w, &row, (double)rows->value[column][at], err);
     }
     return good;

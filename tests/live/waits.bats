@@ -436,6 +436,26 @@ need_wakers() {
     done
 }
 
+# What folded stacks add up to.
+sum_of() { # OPTION...
+    "$KELVIN" fold r.kelvin "$@" 2>/dev/null | awk '{ sum += $NF } END { printf "%d\n", sum }'
+}
+
+@test "the parts of a range of time add up to the whole, of blocked and of wall time" {
+    record_target sleep 5 200000
+    local value all sum
+    for value in blocked wall; do
+        all=$(sum_of --value $value) sum=0
+        for range in 0..25% 25%..50% 50%..75% 75%..; do
+            part=$(sum_of --value $value --time $range)
+            ((part > all / 10 && part < all / 2)) || fail "$value: $part of $all in $range"
+            sum=$((sum + part))
+        done
+        # A sample that is on the border of two parts is in both.
+        ((sum > all - all / 50 && sum < all + all / 50)) || fail "$value: $sum in parts, $all in all"
+    done
+}
+
 @test "in a seccomp jail what is left is named: waits for locks, and the doctor says how to get the rest" {
     run --separate-stderr "$TARGET/noperf" "$KELVIN" record --waits -o j.kelvin -- "$TARGET/waits" lock 5 5000
     [[ $stderr != *"no seccomp"* ]] || skip "no seccomp filter can be set here"

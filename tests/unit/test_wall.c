@@ -103,6 +103,67 @@ static int64_t wall_of(const struct profile *p, const char *thread, const char *
     return sum;
 }
 
+/* What is selected of a column in a range of time. */
+static int64_t total_in(const struct profile *p, const char *column, const char *time)
+{
+    struct selection_opts opts = {.time = time};
+    struct value_ref v;
+    struct selection s;
+    struct err err;
+    assert_int_equal(profile_pick_value(p, NULL, column, &v, &err), 0);
+    assert_int_equal(selection_build(&s, p, v, &opts, &err), 0);
+    int64_t sum = 0, total = s.total;
+    for (size_t i = 0; i < s.n_rows; i++)
+        sum += selection_values(&s)[selection_row(&s, i)];
+    struct selection same = selection_of_type(&s, s.type);
+    assert_int_equal(same.total, total);
+    selection_done(&s);
+    assert_int_equal(sum, total);
+    return total;
+}
+
+static void test_of_waits_only_the_part_in_a_range_of_time_counts(void **state)
+{
+    struct waiting x = two_threads();
+    struct err err;
+    (void)state;
+    assert_int_equal(total_in(x.p, "blocked", NULL), 600);
+    assert_int_equal(total_in(x.p, "blocked", "0%..50%"), 500);
+    assert_int_equal(total_in(x.p, "blocked", "50%..100%"), 100);
+    assert_int_equal(total_in(x.p, "runnable", "0%..65%"), 50);
+    assert_int_equal(total_in(x.p, "runnable", "65%.."), 50);
+    assert_int_equal(walljoin_add(x.p, &err), 0);
+    assert_int_equal(total_in(x.p, "wall", NULL), 2000);
+    /* A's sample stands for 500. B ran for 300, nobody knows when. */
+    assert_int_equal(total_in(x.p, "wall", "0%..50%"), 500 + 500 + 150);
+    assert_int_equal(total_in(x.p, "wall", "50%.."), 500 + 100 + 100 + 150);
+    assert_int_equal(total_in(x.p, "wall", "20%..30%"), 100 + 30);
+    profile_free(x.p);
+}
+
+/* One wait of both kinds: blocked first, and then without a CPU. */
+static void test_a_wait_for_a_wakeup_and_then_a_cpu_is_cut_where_it_woke(void **state)
+{
+    struct waiting x = two_threads();
+    struct err err;
+    (void)state;
+    int64_t values[WAIT_COLUMNS] = {[WAIT_COUNT] = 1, [WAIT_BLOCKED] = 200, [WAIT_RUNNABLE] = 800};
+    struct row row = {.stack = x.lock,
+                      .thread = x.a,
+                      .has_time = true,
+                      .time_ns = 1000,
+                      .duration_ns = 1000,
+                      .values = values};
+    assert_int_equal(profile_add_row(x.p, x.w.waits, &row, &err), 0);
+    assert_int_equal(total_in(x.p, "blocked", "90%..100%"), 0);
+    assert_int_equal(total_in(x.p, "runnable", "90%..100%"), 100);
+    assert_int_equal(total_in(x.p, "blocked", "0%..10%"), 100 + 100);
+    assert_int_equal(walljoin_add(x.p, &err), 0);
+    assert_int_equal(total_in(x.p, "wall", "70%..80%"), 100 + 30);
+    assert_int_equal(total_in(x.p, "wall", "0%..10%"), 100 + 100 + 500 + 30);
+    profile_free(x.p);
+}
+
 static void test_rows_of_a_thread_add_up_to_its_wall_time(void **state)
 {
     struct waiting x = two_threads();
@@ -178,6 +239,8 @@ static void test_unknown_time_is_not_taken_for_running(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_of_waits_only_the_part_in_a_range_of_time_counts),
+        cmocka_unit_test(test_a_wait_for_a_wakeup_and_then_a_cpu_is_cut_where_it_woke),
         cmocka_unit_test(test_rows_of_a_thread_add_up_to_its_wall_time),
         cmocka_unit_test(test_without_waits_there_is_no_wall_time),
         cmocka_unit_test(test_who_ran_alone_and_what_the_others_waited_for),
