@@ -150,18 +150,6 @@ static void locks_take_wait(struct locks *l, const struct ring_reader *rr, const
     *vec_push(&l->pending) = new;
 }
 
-/* When a thread's process ended, in ticks; NOW while it lives, or where that is not known. */
-static uint64_t wait_end_of(struct locks *l, struct thread_id thread, uint64_t now)
-{
-    const struct profile *p = l->opts.profile;
-    uint64_t end_ns = p->processes.at[p->threads.at[thread.i].process.i].end_ns;
-    uint64_t now_ns = ticks_ns(&l->ticks, now);
-    if (!end_ns || end_ns >= now_ns)
-        return now;
-    double per_ns = (double)UINT32_MAX / (double)ticks_length_ns(&l->ticks, UINT32_MAX);
-    return now - (uint64_t)((double)(now_ns - end_ns) * per_ns);
-}
-
 void locks_take_open(struct locks *l, const struct ring_reader *rr)
 {
     struct ring *ring = rr->ring;
@@ -179,12 +167,12 @@ void locks_take_open(struct locks *l, const struct ring_reader *rr)
                                 .pid = rr->pid,
                                 .kind = (uint8_t)kind,
                                 .open = true};
-    uint64_t end = wait_end_of(l, new.thread, ticks_now(&l->ticks));
-    if (end < start) {
+    uint64_t now = ticks_now(&l->ticks);
+    if (now < start) {
         l->facts.bad++;
         return;
     }
-    new.length = end - start;
+    new.length = now - start;
     *vec_push(&l->pending) = new;
 }
 
@@ -384,13 +372,32 @@ static void write_created(struct locks *l, uint32_t lock, unsigned kind)
     }
 }
 
+/* 0 while it lives, and where that is not known. */
+static uint64_t process_end_of(const struct locks *l, const struct locks_pending *w)
+{
+    const struct profile *p = l->opts.profile;
+    return p->processes.at[p->threads.at[w->thread.i].process.i].end_ns;
+}
+
+/*
+ * A wait that goes on until now ends with its process. Of that the recorder hears later than of
+ * rings that nobody holds any more, so it is asked when the wait is written.
+ */
+static uint64_t wait_length_ns(struct locks *l, const struct locks_pending *w)
+{
+    uint64_t length_ns = ticks_length_ns(&l->ticks, w->length);
+    uint64_t start_ns = ticks_ns(&l->ticks, w->start), end_ns = process_end_of(l, w);
+    bool ended = w->open && end_ns > start_ns && end_ns - start_ns < length_ns;
+    return ended ? end_ns - start_ns : length_ns;
+}
+
 static void write_wait(struct locks *l, const struct locks_pending *w)
 {
     struct profile *p = l->opts.profile;
     struct locks_lock *k = &l->locks.at[w->lock];
     const struct locks_release *release = release_find(k, w);
     struct thread_id holder = release ? release->thread : thread_find(l, w);
-    uint64_t length_ns = ticks_length_ns(&l->ticks, w->length);
+    uint64_t length_ns = wait_length_ns(l, w);
     int64_t values[2] = {1, (int64_t)length_ns};
     struct attrs_id attrs = attrs_of_lock(l, w->lock, w->kind);
     struct row row = {.stack = w->stack,
@@ -435,6 +442,8 @@ static void write_wait(struct locks *l, const struct locks_pending *w)
  */
 static bool wait_is_due(struct locks *l, struct locks_pending *w, uint64_t now)
 {
+    if (w->open && !process_end_of(l, w))
+        return false;
     w->looks += w->looks < UINT16_MAX;
     uint64_t end = w->start + w->length;
     if (now > end && ticks_length_ns(&l->ticks, now - end) > LOCKS_PATIENCE_NS)

@@ -136,6 +136,7 @@ static void end_thread(struct perf_run *r, struct ending *e)
     if (e->tid < 0)
         return;
     --*ending_mark(r, e->tid);
+    processes_set_time(r->to.processes, e->time_ns);
     processes_exit(r->to.processes, e->pid, e->tid);
     if (r->filtered)
         perffilter_remove(&r->filter, e->tid);
@@ -200,6 +201,7 @@ static void take_comm_record(struct perf_run *r, const struct perf_event_header 
     bool exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
     if (exec)
         perf_settle_endings(r, 0, (int)w[1]);
+    processes_set_time(r->to.processes, at_ns);
     processes_comm(r->to.processes, (int)w[0], (int)w[1], (const char *)(w + 2), exec);
     if (r->filtered && exec)
         perffilter_add(&r->filter, (int)w[0], (int)w[1]);
@@ -210,6 +212,7 @@ static void take_comm_record(struct perf_run *r, const struct perf_event_header 
 static void take_fork_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
 {
     perf_settle_endings(r, 0, (int)ids[2]);
+    processes_set_time(r->to.processes, at_ns);
     processes_fork(r->to.processes, (int)ids[0], (int)ids[2], (int)ids[1], (int)ids[3]);
     if (r->filtered)
         perffilter_add(&r->filter, (int)ids[0], (int)ids[2]);
@@ -297,6 +300,7 @@ void perf_take_until(struct perf_run *r, uint64_t until_ns)
         uint64_t at_ns = perfring_time(next);
         end_hole(r, next);
         perf_settle_endings(r, at_ns, -1);
+        processes_set_time(r->to.processes, at_ns);
         take_record(r, perfring_get(next), at_ns);
         perfring_release(next);
         begin_hole(r, next);

@@ -51,6 +51,43 @@ E
     cc -O1 -g -pthread dead.c -o dead
 }
 
+@test "a wait that never ends lasts as long as its process, not until the recorder hears of the end" {
+    cat >open.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static void *waits(void *arg)
+{
+    pthread_mutex_lock(&mutex);
+    pthread_cond_wait(&never, &mutex);
+    return arg;
+}
+int main(void)
+{
+    struct timespec a, b;
+    pthread_t t;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    pthread_create(&t, NULL, waits, NULL);
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    printf("%lld\n", (b.tv_sec - a.tv_sec) * 1000000000LL + b.tv_nsec - a.tv_nsec);
+    return 0;
+}
+END
+    cc -O1 -pthread open.c -o open
+    # The recorder looks ten times in a second: it hears of an end up to 0.1 s late, 0.05 s on average.
+    local own=0 seen=0 i
+    for i in {1..8}; do
+        kelvin record --locks --waits -o o.kelvin -- ./open
+        [ "$status" -eq 0 ] || skip "no waits here: $stderr"
+        own=$((own + output))
+        seen=$((seen + $("$KELVIN" locks --format json o.kelvin | jq '[.locks[].wait_ns] | add')))
+    done
+    [ $seen -ge $((own / 2)) ] && [ $seen -le $((own + own / 4)) ] || fail "$seen ns of $own ns"
+}
+
 @test "a deadlock is found, however the program ends" {
     for end in "_exit(0)" "return 0" "kill(getpid(), SIGKILL)" "pthread_join(t[0], NULL)"; do
         deadlock "$end"
