@@ -310,6 +310,27 @@ static void add_comparison(struct document *d, const struct comparison *c)
     cell_gate(d, c);
 }
 
+/* From so much on a reader sees that "change" is not what the two medians beside it give. */
+#define SEEN_APART 0.01
+
+static bool is_seen_apart(const struct comparison *c)
+{
+    double medians = bench_median(c->after, c->measure) / bench_median(c->before, c->measure);
+    if (c->after->more_is_better)
+        medians = 1 / medians;
+    return !c->apart && fabs(c->paired.ratio - medians) > SEEN_APART;
+}
+
+static void add_how_changes_are_found(struct document *d, const struct bench_report *r)
+{
+    for (size_t i = 0; i < r->n_comparisons; i++)
+        if (is_seen_apart(&r->comparisons[i])) {
+            document_text(d, "A change is the median of the ratios within blocks, which leaves out "
+                             "what slows both sides; the ratio of the two medians does not.");
+            return;
+        }
+}
+
 /* --- the gate's own truth --- */
 
 static const struct document_column columns_truth[] = {
@@ -394,6 +415,7 @@ static void add_comparisons(struct document *d, const struct bench_report *r)
     document_table(d, columns_comparisons, 7);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_comparison(d, &r->comparisons[i]);
+    add_how_changes_are_found(d, r);
     document_heading(d, "How far to trust the verdicts");
     document_table(d, columns_truth, 7);
     for (size_t i = 0; i < r->n_comparisons; i++)
