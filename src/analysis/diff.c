@@ -282,7 +282,8 @@ static void diff_test_whole(struct diff_builder *b)
     v->cost_low = calc_exp(cost.low), v->cost_high = calc_exp(cost.high);
     v->p = e.p, v->q = e.fine;
     v->detectable = calc_exp(difftest_detectable(&e, DIFF_WHOLE_LEVEL, calc_log1p(b->d->band))) - 1;
-    v->proven = v->p <= DEALS_LEVEL && v->q <= DIFF_WHOLE_LEVEL && diff_beyond_band(b->d, v);
+    v->proven = v->p <= DEALS_LEVEL && v->q <= DIFF_WHOLE_LEVEL && diff_beyond_band(b->d, v) &&
+                !diff_has_few_runs(b->d);
 }
 
 /* --- all tests --- */
@@ -299,7 +300,7 @@ static bool may_be_proven(const struct diff_builder *b, uint32_t name)
 
 static bool is_proven(const struct diff_builder *b, const struct diff_value *v)
 {
-    if (!(v->q <= DIFF_LEVEL))
+    if (!(v->q <= DIFF_LEVEL) || diff_has_few_runs(b->d))
         return false;
     return b->d->by_runs ? v->p <= DEALS_LEVEL && diff_beyond_band(b->d, v)
                          : diff_pair_is_far(b, v);

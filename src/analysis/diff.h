@@ -156,6 +156,16 @@ static inline double diff_pair_factor(const struct diff *d)
     return pairchance_factor(d->scale != DIFF_BY_CPU || d->has_rest, d->busy);
 }
 
+/* Several runs that prove nothing: two on a side hardly show by how much runs differ, and three per
+ * side reach no p below 0.1. */
+enum { DIFF_LEAST_RUNS = 3 };
+
+static inline bool diff_has_few_runs(const struct diff *d)
+{
+    size_t fewer = d->n_before < d->n_after ? d->n_before : d->n_after;
+    return d->by_runs && (fewer < DIFF_LEAST_RUNS || d->least_p > 0.05);
+}
+
 struct pairchance diff_pairchance(const struct diff *d);
 
 static inline double diff_pair_part(const struct diff *d)

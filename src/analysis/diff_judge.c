@@ -279,7 +279,7 @@ static void judge_unproven(struct diff *d)
         buf_str(&b, "there are no samples on one side, so there is nothing to compare");
     else if (!d->has_samples)
         buf_str(&b, "the number of samples is not recorded: nothing to test with");
-    else if (d->by_runs && d->least_p > 0.05)
+    else if (diff_has_few_runs(d))
         buf_str(&b, "too few runs to prove anything: record at least four per side");
     else if (d->identical)
         buf_str(&b, "both sides are the same recording");
@@ -317,7 +317,7 @@ static void judge_same(struct diff *d)
 static void judge_rest(struct diff *d)
 {
     bool known = d->scale != DIFF_BY_TYPICAL, runs = known && d->by_runs;
-    bool tested = d->has_samples && !(d->by_runs && d->least_p > 0.05);
+    bool tested = d->has_samples && !diff_has_few_runs(d);
     if (tested && (!known || whole_is_same(d)) && (runs || shares_are_same(d)))
         judge_same(d);
     else

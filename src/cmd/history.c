@@ -499,7 +499,9 @@ const struct command command_history = {
              "commit at which a level shifted.\n\n"
              "Level shifts are found by E-divisive: the runs are cut where the two sides differ "
              "most, and the cut counts when fewer than 1 of 100 shuffles of the same runs has such "
-             "a cut. A shift needs at least three runs on each side. Runs that failed do not "
+             "a cut. With few runs every order is counted; a clear step that as many as 1 of 20 "
+             "would have is called likely, as that of four runs after four. A shift needs at least "
+             "three runs on each side. Runs that failed do not "
              "count. Trends are drawn for one machine, as machines differ more than commits do.",
     .examples =
         "kelvin history                        # all workloads on this machine\n"

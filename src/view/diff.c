@@ -59,8 +59,8 @@ void diff_basis(struct buf *b, const struct diff *d)
                d->n_before, runs_word(d->n_before), d->n_after, runs_word(d->n_after),
                either ? "or" : "confirmed by", either ? "" : "p at most 0.05, ", d->least_p,
                either ? ", whichever is surer; they share the level" : "");
-    if (d->least_p > 0.05)
-        buf_str(b, ", too few to prove anything: four per side are the minimum");
+    if (diff_has_few_runs(d))
+        buf_str(b, ", too few to prove anything: record four per side");
 }
 
 /* --- lists --- */
@@ -467,7 +467,7 @@ static void add_detectable_functions(struct buf *b, const struct diff *d)
 static void add_detectable(struct document *doc, const struct diff *d)
 {
     autobuf struct buf b = {0};
-    if (!d->by_runs || d->least_p > 0.05)
+    if (!d->by_runs || diff_has_few_runs(d))
         return;
     if (d->whole.detectable <= TOO_LARGE && d->scale != DIFF_BY_TYPICAL) {
         buf_str(&b, d->has_cpu ? "CPU time " : "total ");

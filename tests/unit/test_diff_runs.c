@@ -78,6 +78,32 @@ static void the_only_function_of_a_program_is_named(void **state)
     }
 }
 
+/* Two runs before and eight after can reach a p of 0.02. But two say nothing on how much runs
+ * differ. */
+static void two_runs_on_a_side_prove_nothing(void **state)
+{
+    (void)state;
+    struct many m;
+    const double before[] = {40000, 30000, 20000, 10000}, after[] = {60000, 30000, 20000, 10000};
+    many_build(&m, before, after, "f");
+    for (size_t few = 2; few <= 3; few++) {
+        const struct selection *runs[RUNS];
+        size_t n = 0;
+        for (size_t i = 0; i < few; i++)
+            runs[n++] = m.runs[i];
+        for (size_t i = SIDE; i < RUNS; i++)
+            runs[n++] = m.runs[i];
+        struct diff_opts o = {.runs = runs, .n_before = few, .n_runs = n, .min_share = 0.005};
+        diff_free(m.d);
+        m.d = diff_build(&o);
+        assert_true(m.d->least_p <= 0.05);
+        assert_int_equal(find(m.d, "f")->self.proven, few == 3);
+        assert_int_equal(m.d->verdict, few == 3 ? DIFF_REGRESSED : DIFF_INCONCLUSIVE);
+        assert_int_equal(strstr(m.d->why, "too few runs to prove anything") != NULL, few == 2);
+    }
+    many_done(&m);
+}
+
 /* By shares f would stay about as it is and the others would shrink. */
 static void what_is_most_of_a_program_and_grew_is_called_grown(void **state)
 {
@@ -335,6 +361,7 @@ static void cpu_time_is_that_of_what_was_sampled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_runs_on_a_side_prove_nothing),
         cmocka_unit_test(the_only_function_of_a_program_is_named),
         cmocka_unit_test(what_is_most_of_a_program_and_grew_is_called_grown),
         cmocka_unit_test(a_verdict_does_not_contradict_the_cpu_time),
