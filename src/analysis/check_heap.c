@@ -1,6 +1,7 @@
 /* check_heap.c - rules about the heap: bytes and blocks, of all of it or below a function. */
 #include "analysis/check_inner.h"
 #include "analysis/heapstory.h"
+#include "analysis/heapwrappers.h"
 #include "analysis/scopejoin.h"
 #include "analysis/suppressions.h"
 #include "base/calc.h"
@@ -159,14 +160,31 @@ static int64_t leave_out_leaks(const struct check_job *job, struct selection *s)
     return bytes;
 }
 
-/* The function that asked for most of S; NULL = nobody did. */
+/* The function that asked for most of S, by place as 'kelvin heap' has it; NULL = nobody did. */
 static const char *asks_most(struct check_job *job, const struct selection *s)
 {
-    struct flat *list = flat_build(s, FLAT_FUNCTION);
-    uint32_t row;
-    bool any = s->total > 0 && flat_top(list, FLAT_SELF, 1, &row);
-    const char *name = any ? check_text(job, "%.*s", TEXT_ARG(flat_name(list, row))) : NULL;
-    flat_free(list);
+    const struct profile *p = s->profile;
+    struct heapwrappers wrappers = {0};
+    struct labels labels;
+    VEC(int64_t) sums = {0};
+    uint32_t best = LABEL_NONE;
+    labels_init(&labels, p, &(struct label_opts){0});
+    heapwrappers_find(&wrappers, &labels, p, &s->stream->rows);
+    for (size_t i = 0; i < s->n_rows; i++) {
+        size_t row = selection_row(s, i);
+        uint32_t at = heapwrappers_place(&wrappers, &labels, p, s->stream->rows.stack[row]);
+        while (at != LABEL_NONE && sums.n <= at)
+            *vec_push(&sums) = 0;
+        if (at == LABEL_NONE)
+            continue;
+        sums.at[at] += selection_values(s)[row];
+        best = best == LABEL_NONE || sums.at[at] > sums.at[best] ? at : best;
+    }
+    bool any = best != LABEL_NONE && sums.at[best] > 0;
+    const char *name = any ? check_text(job, "%.*s", TEXT_ARG(labels_text(&labels, best))) : NULL;
+    vec_done(&sums);
+    heapwrappers_done(&wrappers);
+    labels_done(&labels);
     return name;
 }
 

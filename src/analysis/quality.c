@@ -144,11 +144,16 @@ static bool has_one_thread(const struct profile *p)
     return p->threads.n > 1;
 }
 
+bool quality_misses_threads(const struct profile *p)
+{
+    return !has_one_thread(p);
+}
+
 const char *quality_missed(const struct profile *p)
 {
-    return has_one_thread(p)
-               ? "kernel code with interrupts off"
-               : "short-lived processes and threads or kernel code with interrupts off";
+    return quality_misses_threads(p)
+               ? "short-lived processes and threads or kernel code with interrupts off"
+               : "kernel code with interrupts off";
 }
 
 struct quality quality_of(const struct selection *s)

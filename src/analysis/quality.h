@@ -40,4 +40,7 @@ double quality_sampled_share(const struct selection *s);
 /* What may have got too few samples then, by all that the recording knows. */
 const char *quality_missed(const struct profile *p);
 
+/* Whether a higher rate may help: it does for short threads, not where interrupts are off. */
+bool quality_misses_threads(const struct profile *p);
+
 struct quality quality_of(const struct selection *s);

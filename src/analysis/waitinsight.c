@@ -277,8 +277,10 @@ static bool test_io(const struct waitsum *w, struct waitinsight *ret)
                            "read ahead (madvise, MAP_POPULATE, read), touch it before it is "
                            "needed, or use less of it. A second run, with files in "
                            "memory, may wait for far less."
-                         : "Read ahead, write later or in another thread, or sync several changes "
-                           "at once.";
+                  : reason == WAIT_FILE
+                      ? "Read ahead, or write later or in another thread. A second run, with files "
+                        "in memory, may wait for far less."
+                      : "Write later or in another thread, or sync several changes at once.";
     snprintf(ret->evidence, sizeof ret->evidence,
              "thread '%.*s' waits %s for %s, %.0f%% of its wall time%s%.*s",
              TEXT_ARG(profile_str(w->selection->profile, worst->name)),

@@ -225,8 +225,9 @@ static void print_sampled(const struct record_facts *f)
     else if (share < 1)
         fprintf(stderr, "  sampled %.0f%% of %s CPU time; %s may have too few samples%s\n",
                 100 * share, units_scaled(used, (double)f->seen_ns, SCALED_NS), f->missed,
-                f->rate_is_most ? ", and the rate is about the highest possible here"
-                                : ": raise the rate with -F");
+                !f->rate_may_help ? ""
+                : f->rate_is_most ? ", and the rate is about the highest possible here"
+                                  : ": raise the rate with -F");
 }
 
 /* Beside others on its CPU a program stops before the tick that would have sampled it. */

@@ -118,6 +118,7 @@ static void fill_facts(struct record_facts *f, const struct recorder *r)
     f->too_short = record_was_too_short(r);
     snprintf(f->hidden, sizeof f->hidden, "%s", hidden ? hidden : "");
     f->missed = quality_missed(r->profile);
+    f->rate_may_help = quality_misses_threads(r->profile);
     memcpy(f->ends, r->events[0].ends, sizeof f->ends);
     note_others(f, r);
     f->bytes = r->writer.bytes;

@@ -95,6 +95,7 @@ struct record_facts {
     bool too_short;   /* no samples, although that time is enough for several */
     char hidden[400]; /* why the kernel shows nothing of the command, as a sentence; "" = it does */
     const char *missed; /* what may have too few samples where they stand for less */
+    bool rate_may_help; /* then */
     uint64_t cpu_ns;    /* of the command, children waited for included; 0 = it has not ended */
     uint64_t ends[UNWIND_ENDS];
     bool kernel_hidden;
