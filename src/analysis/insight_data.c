@@ -510,6 +510,21 @@ static double own_load(const struct insight_input *in, double wall_ns)
     return n > 0 ? (double)cpu_time_ns(in) / (n * wall_ns) : 0;
 }
 
+/*
+ * Of the QUEUED_NS that its threads queued, the part in which its own had the CPUs; -1 = that is
+ * not known of most of it.
+ */
+static double own_part(const struct profile *p, uint64_t queued_ns)
+{
+    uint64_t known_ns, own_ns;
+    bool known = meta_find_u64(&p->meta, META_WAITS_QUEUED_NS, &known_ns) &&
+                 meta_find_u64(&p->meta, META_WAITS_QUEUED_OWN_NS, &own_ns);
+    return known && known_ns && known_ns >= queued_ns / 2 ? (double)own_ns / (double)known_ns : -1;
+}
+
+/* Up to here others had the CPUs: the usual advice. */
+#define OTHERS_HAD_THEM 0.1
+
 /* From here on the threads of the program wait for each other rather than for other programs. */
 #define OWN_LOAD 0.8
 
@@ -531,13 +546,18 @@ INSIGHT_TEST(insight_test_busy)
                        : "the program had to wait %s of its %s for a CPU",
                units_scaled(queued, (double)ns, SCALED_NS),
                units_scaled(wall, (double)wall_ns, SCALED_NS));
-    double own = own_load(in, (double)wall_ns);
+    double own = own_load(in, (double)wall_ns), part = own_part(p, ns);
     if (several && own >= OWN_LOAD)
         buf_printf(&ret->advice,
                    "The program itself kept the CPUs %.0f%% busy: its threads wait for each other. "
                    "More threads cannot make it faster here.",
                    100 * (own < 1 ? own : 1));
-    else if (several)
+    else if (several && part > OTHERS_HAD_THEM)
+        buf_printf(&ret->advice,
+                   "Its own threads had the CPUs for %.0f%% of that time, other processes for the "
+                   "rest. Wall times are longer than they need be, and vary.",
+                   100 * (part < 1 ? part : 1));
+    else if (several && part < 0)
         buf_printf(&ret->advice,
                    "Other processes, or its own threads, had the CPUs: %s shows which. Wall times "
                    "are longer than they need be, and vary.",

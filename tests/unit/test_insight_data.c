@@ -262,6 +262,20 @@ static void waits_of_threads(void **state)
     assert_string_equal(buf_cstr(&evidence),
                         "the program's threads waited 30 s for a CPU, summed, in a run of 10 s");
     ids.n = 0;
+    struct profile *rivals[3];
+    for (uint64_t i = 0; i < 3; i++) { /* by who had the CPUs */
+        rivals[i] = profile_of_two_threads(9000000000, 6000000000);
+        meta_set_u64(&rivals[i]->meta, META_WAITS_QUEUED_NS, i < 2 ? 5000000000 : 1000000000);
+        meta_set_u64(&rivals[i]->meta, META_WAITS_QUEUED_OWN_NS, i ? 3000000000 : 100000000);
+        ids.n = evidence.n = advice.n = 0;
+        ask_both(rivals[i], &ids, &evidence, &advice);
+        static const char *const advices[] = {
+            "Other processes use the CPUs.",
+            "Its own threads had the CPUs for 60% of that time, other processes for the rest.",
+            "Other processes, or its own threads, had the CPUs"};
+        assert_non_null(strstr(buf_cstr(&advice), advices[i]));
+    }
+    ids.n = 0;
     struct profile *pooled = profile_of_two_threads(2000000000, 8000000000);
     meta_set_u64(&pooled->meta, META_POOLED_RUNS, 2); /* one thread in each */
     ask(pooled, &ids, &evidence);
