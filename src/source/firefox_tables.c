@@ -360,7 +360,8 @@ static struct frame_id frame_of(const struct resolver *r, int32_t frame, uint64_
     int64_t address = firefox_address_of(r->t, frame);
     uint64_t named_pc = 0;
     bool bare = !name.n || is_address(name, &named_pc);
-    bool keep_pc = r->im->opts.addresses || (bare && r->im->opts.bare_addresses);
+    bool may_be_named = bare || profile_name_is_place(name);
+    bool keep_pc = r->im->opts.addresses || (may_be_named && r->im->opts.bare_addresses);
     struct frame_key key = {
         .pc = !keep_pc       ? 0
               : address >= 0 ? (uint64_t)address

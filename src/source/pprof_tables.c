@@ -277,6 +277,15 @@ static int pprof_tables_mapping_of(struct pprof_tables *t, const struct pprof_lo
     return 0;
 }
 
+/* Whether the location at hand has no name, or only a place that a name may still replace. */
+static bool is_bare_location(const struct pprof_tables *t)
+{
+    const struct profile *p = t->im->profile;
+    return t->scratch.n == 0 ||
+           (t->scratch.n == 1 &&
+            profile_name_is_place(profile_function_name(p, t->scratch.at[0].function)));
+}
+
 int pprof_make_frame(struct pprof_tables *t, uint32_t index, struct err *err)
 {
     const struct pprof_location *l = &t->locations.at[index];
@@ -292,7 +301,7 @@ int pprof_make_frame(struct pprof_tables *t, uint32_t index, struct err *err)
     key.lines = t->scratch.at;
     key.n_lines = t->scratch.n;
     const struct import_opts *opts = &t->im->opts;
-    if (!opts->addresses && (key.n_lines || !opts->bare_addresses))
+    if (!opts->addresses && !(opts->bare_addresses && is_bare_location(t)))
         key.pc = 0;
     t->frames.at[index] = profile_add_frame(t->im->profile, &key).i + 1;
     return 0;

@@ -176,6 +176,25 @@ pprof() { # FILE BUILD-ID OFFSET-IN-MAPPING OFFSET-IN-FILE
     [[ $output == *'"name":"spin"'*'"module":"app"'* ]] || fail "$output"
 }
 
+@test "what was converted without names gets them later, by --symbols" {
+    compile spin one -g
+    local offset vaddr at to
+    read -r offset vaddr < <(readelf -lW app | awk '$1 == "LOAD" && / E / { print $2, $3 }')
+    at=$((0x$(address app spin) + 4 - vaddr))
+    pprof "$PWD/app" "$(build_id app)" $at $((offset)) >p.pb
+    mkdir store
+    objcopy --only-keep-debug app store/app.debug
+    strip app
+    for to in out.pb.gz out.profile.json.gz out.kelvin; do
+        kelvin convert p.pb -o $to
+        exits 0
+        kelvin fold $to
+        [[ $output == "[app+0x"*"] 7" ]] || fail "$to: $output"
+        kelvin fold --symbols store $to
+        prints "spin 7"
+    done
+}
+
 @test "perf.data of a rebuilt program is named from perf's cache" {
     command -v perf >/dev/null || skip "no perf"
     compile spin one
