@@ -120,6 +120,16 @@ static const char *program_word(char *const *words, size_t n)
     return "sh";
 }
 
+/* "app (2 arguments not shown)": words_hide() was here before. */
+static bool is_hidden(char *const *w, size_t n)
+{
+    return (n == 5 && w[1][0] == '(' && w[1][1 + strspn(w[1] + 1, "0123456789")] == '\0' &&
+            (strcmp(w[2], "argument") == 0 || strcmp(w[2], "arguments") == 0) &&
+            strcmp(w[3], "not") == 0 && strcmp(w[4], "shown)") == 0) ||
+           (n == 4 && strcmp(w[1], "(arguments") == 0 && strcmp(w[2], "not") == 0 &&
+            strcmp(w[3], "shown)") == 0);
+}
+
 void words_hide(struct buf *b, const char *line)
 {
     struct words w;
@@ -129,6 +139,9 @@ void words_hide(struct buf *b, const char *line)
         words_quote(b, program_word(w.at.at, w.at.n));
     if (!whole)
         buf_str(b, " (arguments not shown)");
+    else if (is_hidden(w.at.at, w.at.n))
+        for (size_t i = 1; i < w.at.n; i++)
+            buf_printf(b, " %s", w.at.at[i]);
     else if (w.at.n > 1)
         buf_printf(b, " (%zu %s not shown)", w.at.n - 1, w.at.n == 2 ? "argument" : "arguments");
     words_done(&w);

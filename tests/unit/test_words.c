@@ -77,6 +77,11 @@ static void only_the_program_is_for_everybody(void **state)
         {"TOKEN=hush", "sh"},
         {"/opt/a=b/app x", "/opt/a=b/app (1 argument not shown)"},
         {"TOKEN=hush ./app 'no end", "./app (arguments not shown)"},
+        {"./app (11 arguments not shown)", "./app (11 arguments not shown)"},
+        {"./app (1 argument not shown)", "./app (1 argument not shown)"},
+        {"./app (arguments not shown)", "./app (arguments not shown)"},
+        {"./app (hush arguments not shown)", "./app (4 arguments not shown)"},
+        {"./app hush (1 argument not shown)", "./app (5 arguments not shown)"},
         {"", ""},
     };
     (void)state;
