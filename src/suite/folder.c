@@ -131,15 +131,17 @@ static bool is_old(const char *folder)
     return lstat(folder, &st) == 0 && st.st_mtime + OLD_S < time(NULL);
 }
 
-/* What a run that was killed left: nobody holds its lock. */
-static void remove_if_stale(const char *staging)
+/* What a run that was killed left: nobody holds its lock. Returns whether somebody does. */
+static bool remove_if_stale(const char *staging)
 {
     autofree char *mark = mem_printf("%s/" MARK, staging);
     autoclose int fd = path_open_file(mark, O_NOFOLLOW, NULL);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+    bool stale = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (stale)
         remove_tree(staging);
     else if (fd < 0 && is_old(staging))
         rmdir(staging); /* only where it is empty */
+    return fd >= 0 && !stale && errno == EWOULDBLOCK;
 }
 
 /* ".perf.new-Xy12ab" of "perf", or of any folder where NAME is NULL. */
@@ -150,16 +152,18 @@ static bool is_staging(const char *entry, const char *name)
                   : *entry == '.' && strstr(entry, ".new-") != NULL;
 }
 
-void folder_sweep(const char *parent, const char *name)
+bool folder_sweep(const char *parent, const char *name)
 {
+    bool in_use = false;
     DIR *d = opendir(parent);
     for (struct dirent *e; d && (e = readdir(d));)
         if (is_staging(e->d_name, name)) {
             autofree char *path = mem_printf("%s/%s", parent, e->d_name);
-            remove_if_stale(path);
+            in_use |= remove_if_stale(path);
         }
     if (d)
         closedir(d);
+    return in_use;
 }
 
 /* --- the way of a folder --- */
@@ -185,7 +189,7 @@ int folder_open(struct folder *f, const char *path, struct err *err)
     folder_split(f->path, &parent, &name);
     if (folder_make(parent, err) != 0)
         return -1;
-    folder_sweep(parent, name);
+    f->in_use = folder_sweep(parent, name);
     f->staging = mem_printf("%s/.%s.new-XXXXXX", parent, name);
     if (!mkdtemp(f->staging)) {
         int e = errno;

@@ -9,10 +9,13 @@
 #pragma once
 #include "base/err.h"
 
+#include <stdbool.h>
+
 struct folder {
     char *path;    /* the target */
     char *staging; /* write here */
     int lock;      /* held while we live */
+    bool in_use;   /* another process was about to replace it when we began */
 };
 
 /* Start anew; folders above PATH that are missing are made. Fails at once when PATH is something
@@ -28,8 +31,9 @@ int folder_commit(struct folder *f, struct err *err);
 /* Remove PATH, if it is a folder that was made by us. */
 void folder_remove(const char *path);
 
-/* Remove what killed runs left in PARENT for the folder NAME; NULL = for any. */
-void folder_sweep(const char *parent, const char *name);
+/* Remove what killed runs left in PARENT for the folder NAME; NULL = for any. Returns whether there
+ * is something of a run that goes on. */
+bool folder_sweep(const char *parent, const char *name);
 
 /* Make PATH and the folders above it that are missing. */
 int folder_make(const char *path, struct err *err);

@@ -24,6 +24,9 @@ static void look_at_host(struct suite *s)
     char *busy = fingerprint_busy(h);
     if (busy)
         warn(s, busy);
+    if (s->folder.in_use)
+        warn(s, mem_strdup("another 'kelvin run' of this suite is going on: each distorts the "
+                           "times of the other"));
     if (strcmp(h->governor, "performance") != 0 && strcmp(h->governor, FINGERPRINT_UNKNOWN) != 0)
         warn(s, mem_printf("the CPU's frequency is governed by '%s': 'cpupower frequency-set -g "
                            "performance' steadies it",
@@ -39,7 +42,8 @@ static void look_at_host(struct suite *s)
 static void note_dirty_files(struct suite *s)
 {
     autobuf struct buf said = {0};
-    const char *argv[] = {"git", "status", "--porcelain", "--untracked-files=no", NULL};
+    const char *argv[] = {
+        "git", "-c", "core.quotePath=false", "status", "--porcelain", "--untracked-files=no", NULL};
     struct ask ask = {.ms_left = 2000};
     if (!s->git.dirty || !ask_program(&ask, argv, &said))
         return;

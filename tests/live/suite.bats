@@ -251,6 +251,22 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     exits 0
     has perf/small.md 'app.c'
     has perf/README.md 'with changes'
+    echo x >Größe.txt && git add . && git -c user.name=t -c user.email=t@t commit -q -m two && echo y >Größe.txt
+    kelvin run -q
+    exits 0
+    has perf/small.md '| files that differ from the commit | .*Größe.txt' # and not "Gr\\303\\266..."
+}
+
+@test "a suite that is started twice at once says so" {
+    "$KELVIN" run -q --set 'build.command=touch begun; while [ ! -e end ]; do sleep 0.1; done; cc -O2 -g -o app app.c' 3>&- &
+    local first=$!
+    for i in $(seq "$(patience 100)"); do [ -e begun ] && break; sleep 0.1; done
+    kelvin run --set build.command='cc -O2 -g -o app app.c' --set workload.small.min-samples=1
+    touch end
+    wait "$first" || true
+    said "note: another 'kelvin run' of this suite is going on"
+    kelvin run --set build.command='cc -O2 -g -o app app.c' --set workload.small.min-samples=1
+    [[ $stderr != *"another 'kelvin run'"* ]] || fail "$stderr"
 }
 
 @test "a project without git works" {
