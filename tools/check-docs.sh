@@ -80,7 +80,8 @@ format_has_a_page() {
 
 keys_are_told() {
     local key means
-    "$kelvin" help suite | sed -n '/^  [a-z]*\.[a-zA-Z.-]*$/{N;s/^  //;s/\n */\t/;p}' |
+    "$kelvin" help suite | awk '/^  [a-z]/ { if (line) print line; line = substr($0, 3) "\t"; between = "" }
+        /^      / && line { sub(/^ +/, ""); line = line between $0; between = " " } END { print line }' |
         while IFS=$'\t' read -r key means; do
             grep -qxF "| \`$key\` | $means |" doc/suite.md ||
                 echo "doc/suite.md says something else of $key than 'kelvin help suite': $means"

@@ -51,9 +51,9 @@ int command_fail(const struct err *err)
     return err->code ? err->code : EXIT_ERROR;
 }
 
-/* Options of perf that are needless here, or called something else. */
+/* Options of perf, or of other commands, that are needless here or called something else. */
 static const struct {
-    const char *command, *option, *hint;
+    const char *command, *option, *hint; /* of every command with --format json: NULL */
 } perf_options[] = {
     {"record", "-g", "-g is not needed: whole call stacks are always recorded"},
     {"record", "--call-graph",
@@ -71,8 +71,19 @@ static const struct {
     {"report", "-s", "there is no -s: --by function, module, thread or line"},
     {"report", "--no-children",
      "--no-children is not needed: the table of functions is sorted by self time"},
+    {"doctor", "--format", "there is no --format: --json prints JSON"},
+    {"info", "--format", "there is no --format: --json prints JSON"},
+    {NULL, "--json", "there is no --json: --format json, or -o FILE.json"},
     {"annotate", "-i", "-i is not needed: 'kelvin annotate FILE FUNCTION'"},
 };
+
+static bool writes_json(const struct command *self)
+{
+    for (const struct opt *o = self->opts; o && o->name; o++)
+        if (strcmp(o->name, "format") == 0)
+            return o->choices && strstr(o->choices, "json");
+    return false;
+}
 
 /* What to say to somebody who knows perf, if the first unknown option is one of perf's. */
 static const char *find_hint(const struct command *self, int n, char **args)
@@ -82,7 +93,8 @@ static const char *find_hint(const struct command *self, int n, char **args)
         if (opt_is_known(self->opts, args[i]))
             continue;
         for (size_t k = 0; k < sizeof perf_options / sizeof *perf_options; k++)
-            if (strcmp(perf_options[k].command, self->name) == 0 &&
+            if ((perf_options[k].command ? strcmp(perf_options[k].command, self->name) == 0
+                                         : writes_json(self)) &&
                 strlen(perf_options[k].option) == word &&
                 strncmp(perf_options[k].option, args[i], word) == 0)
                 return perf_options[k].hint;

@@ -346,7 +346,7 @@ static int diff_run(const struct command *self, int n, char **args)
 const struct command command_diff = {
     .name = "diff",
     .summary = "compare profiles and say which differences are proven",
-    .operands = "BEFORE AFTER | --before BEFORE... --after AFTER...",
+    .operands = "BEFORE AFTER | --before FILE... --after FILE...",
     .about =
         "Compares profiles by function and by call path and shows what grew and what shrank: "
         "seconds of CPU time before and after, the change with a 95% interval, and a p that is "

@@ -151,8 +151,8 @@ void manual_overview(FILE *out)
 void manual_formats(FILE *out)
 {
     fprintf(out,
-            "Read (recognised by content; may be UTF-16 or packed with gzip, zstd, xz or bzip2; "
-            "'-' is\nstandard input):\n");
+            "Read (recognised by content; '-' is standard input; may be UTF-16 or packed with\n"
+            "gzip, zstd, xz or bzip2):\n");
     for (int i = 0; import_sources[i]; i++)
         fprintf(out, "  %-13s %s\n", import_sources[i]->name, import_sources[i]->title);
     fprintf(out, "\nWritten by 'kelvin convert --to FORMAT':\n");
@@ -164,32 +164,39 @@ void manual_formats(FILE *out)
 /* "build.env", "workload.NAME.runs". */
 static void print_key(FILE *out, const struct conf_key *k)
 {
+    enum { KEY_INDENT = 6 };
     fprintf(out, "  %s.%s%s\n", k->section, conf_section_has_name(k->section) ? "NAME." : "",
             k->key);
-    fprintf(out, "      %s", k->help);
+    autobuf struct buf text = {0};
+    buf_str(&text, k->help);
     if (k->choices)
-        fprintf(out, ": %s", k->choices);
+        buf_printf(&text, ": %s", k->choices);
     if (*k->fallback)
-        fprintf(out, " (default: %s)", k->fallback);
-    fputc('\n', out);
+        buf_printf(&text, " (default: %s)", k->fallback);
+    fprintf(out, "%*s", KEY_INDENT, "");
+    wrap(out, buf_cstr(&text), KEY_INDENT, KEY_INDENT);
 }
 
 void manual_suite(FILE *out)
 {
-    fprintf(
-        out,
-        "The keys of kelvin.conf, as --set takes them. In the file the part before the last point\n"
-        "is the section: [build], [workload NAME]. doc/suite.md has an example.\n\n");
+    fprintf(out,
+            "The keys of kelvin.conf, as --set takes them. In the file the part before the\n"
+            "last dot is the section: [build], [workload NAME]. doc/suite.md has an example.\n\n");
     for (const struct conf_key *k = conf_keys; k->section; k++)
         print_key(out, k);
 }
 
 /* --- roff --- */
 
+/* Lines that begin with a blank stay as they are. */
 static void roff(FILE *out, const char *text)
 {
-    bool line_start = true;
+    bool line_start = true, as_is = false;
     for (; *text; text++) {
+        if (line_start && *text != '\n' && as_is != (*text == ' ')) {
+            as_is = !as_is;
+            fputs(as_is ? ".nf\n" : ".fi\n", out);
+        }
         if (line_start && (*text == '.' || *text == '\''))
             fputs("\\&", out);
         if (*text == '-' || *text == '\\')

@@ -511,6 +511,15 @@ small() {
     [ -z "$(find "$BATS_TEST_TMPDIR/root" -type f)" ]
 }
 
+@test "help fits into 80 columns" {
+    local topic
+    for topic in $(commands) formats suite; do
+        # but for examples, which are to be copied, and the summary
+        "$KELVIN" help "$topic" | sed '1d; /^Examples:/,$d' | LC_ALL=C.UTF-8 grep -E '.{81}' && fail "help $topic"
+    done
+    true
+}
+
 @test "install says so where PATH lacks the folder" {
     cd "$ROOT"
     export B=${KELVIN%/*} PREFIX=$BATS_TEST_TMPDIR/own
@@ -525,6 +534,8 @@ small() {
     "$KELVIN" help --as man record >record.1
     MANWIDTH=80 man -l record.1 >seen
     ! grep -E '‐$|­$' seen || fail "broken words"
+    "$KELVIN" help --as man check | MANWIDTH=80 man -l - | grep -E '^ +samples >= 200 .*# also: lost, unfinished, unnamed <= 1%$' ||
+        fail "the lines of an example are joined or broken"
     [ "$(grep -c 'kernel.perf_event_paranoid' seen)" = "$(grep -o 'kernel.perf_event_paranoid' record.1 | wc -l)" ]
 }
 

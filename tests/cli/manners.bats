@@ -92,6 +92,12 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w).returncode)' "$KELVIN" $how x.fo
     complains "did you mean '--color'?"
     kelvin reprot x
     complains "did you mean 'report'?"
+    kelvin report x.folded --json
+    complains "there is no --json: --format json"
+    kelvin run --json
+    complains "no option '--json'"
+    kelvin info x.folded --format json
+    complains "there is no --format: --json prints JSON"
     kelvin record -ap 5
     complains "-a takes no value; write options apart: -a -p"
 }
