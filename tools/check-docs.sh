@@ -91,7 +91,7 @@ keys_are_told() {
 # Options that sentences of the program name: of some command, or of another tool.
 advice_is_possible() {
     local option of_others="--all-cpus --args --call-graph --no-children --stdio --interpreted-frames-native-stack"
-    of_others+=" --perf-basic-prof --perf-basic-prof-only-functions --perf-prof"
+    of_others+=" --max-semi-space-size --perf-basic-prof --perf-basic-prof-only-functions --perf-prof"
     { for option in $(commands); do options "$option"; done; tr ' ' '\n' <<<"$of_others"; } | sort -u >"$tmp/options"
     cat src/analysis/*.c src/cmd/*.c | grep -oE '"([^"\]|\\.)*"' | grep -oE -- "(^|[^a-zA-Z0-9_-])--[a-z][a-z0-9-]+" |
         grep -oE -- '--[a-z0-9-]+' | sort -u | comm -23 - "$tmp/options" | sed 's/$/ is named in src, and no command has it/'

@@ -120,8 +120,11 @@ static void print_indented(FILE *out, const char *text)
 void manual_command(FILE *out, const struct command *c)
 {
     fprintf(out, "kelvin %s - %s\n\n", c->name, c->summary);
-    fprintf(out, "Usage: kelvin %s [OPTION...]%s%s\n\n", c->name, *c->operands ? " " : "",
-            c->operands);
+    autofree char *usage =
+        mem_printf("kelvin %s [OPTION...]%s%s", c->name, *c->operands ? " " : "", c->operands);
+    fputs("Usage: ", out);
+    wrap(out, usage, 7, 7);
+    fputc('\n', out);
     wrap(out, c->about, 0, 0);
     fprintf(out, "\nOptions:\n");
     for (const struct opt *o = c->opts; o->name; o++)
