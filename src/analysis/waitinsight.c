@@ -15,6 +15,7 @@ enum { LEAST_NS = 10000000 };
 #define MOSTLY 0.8
 #define LEAST_LOCK 0.1
 #define LEAST_IO 0.2
+#define LEAST_IO_OF_ALL 0.02 /* of the longest life: one compiler of a build is not the build */
 
 /* Waits in a second at one place, and how short they are. */
 enum { OFTEN_HZ = 2000, SHORT_NS = 200000 };
@@ -201,6 +202,14 @@ static bool test_locks(const struct waitsum *w, struct waitinsight *ret)
     return true;
 }
 
+static int64_t longest_wall_ns(const struct waitsum *w)
+{
+    int64_t most = 1;
+    for (size_t i = 0; i < w->threads.n; i++)
+        most = w->threads.at[i].wall_ns > most ? w->threads.at[i].wall_ns : most;
+    return most;
+}
+
 static int64_t io_of_thread(const struct waitsum_thread *t)
 {
     return t->reason_ns[WAIT_FILE] + t->reason_ns[WAIT_SYNC] + t->reason_ns[WAIT_PAGE_FAULT];
@@ -259,7 +268,9 @@ static bool test_io(const struct waitsum *w, struct waitinsight *ret)
     const struct waitsum_thread *worst = NULL;
     for (size_t i = 0; i < w->threads.n; i++) {
         const struct waitsum_thread *t = &w->threads.at[i];
-        bool much = io_of_thread(t) >= LEAST_NS && part_of(io_of_thread(t), t->wall_ns) >= LEAST_IO;
+        bool much = io_of_thread(t) >= LEAST_NS &&
+                    part_of(io_of_thread(t), t->wall_ns) >= LEAST_IO &&
+                    part_of(io_of_thread(t), longest_wall_ns(w)) >= LEAST_IO_OF_ALL;
         if (much && (!worst || io_of_thread(t) > io_of_thread(worst)))
             worst = t;
     }
@@ -325,14 +336,6 @@ static bool is_often(const struct waitsum_stack *s, double seconds, double hz, d
 {
     return s && seconds * 1e9 >= LEAST_NS && (double)s->sum.n >= hz * seconds &&
            (double)s->sum.ns <= short_ns * (double)s->sum.n;
-}
-
-static int64_t longest_wall_ns(const struct waitsum *w)
-{
-    int64_t most = 1;
-    for (size_t i = 0; i < w->threads.n; i++)
-        most = w->threads.at[i].wall_ns > most ? w->threads.at[i].wall_ns : most;
-    return most;
 }
 
 static void say_often(const struct waitsum *w, const struct waitsum_stack *most, const char *what,

@@ -224,6 +224,33 @@ static const struct {
     {"atomic_futex_unsigned", WAIT_CONDITION}, /* std::future of GNU's library */
 };
 
+/*
+ * Functions of the C library that wait for one thing, where the kernel's have no names: it hides
+ * them from who lacks CAP_SYSLOG, as root of a container does. read() may wait for anything.
+ */
+static const struct {
+    const char *name;
+    enum wait_reason reason;
+} call_rules[] = {
+    {"nanosleep", WAIT_SLEEP},     {"clock_nanosleep", WAIT_SLEEP},
+    {"epoll_wait", WAIT_POLL},     {"epoll_pwait", WAIT_POLL},
+    {"poll", WAIT_POLL},           {"ppoll", WAIT_POLL},
+    {"select", WAIT_POLL},         {"pselect", WAIT_POLL},
+    {"wait4", WAIT_CHILD},         {"waitpid", WAIT_CHILD},
+    {"waitid", WAIT_CHILD},        {"vfork", WAIT_CHILD},
+    {"fsync", WAIT_SYNC},          {"fdatasync", WAIT_SYNC},
+    {"msync", WAIT_SYNC},          {"syncfs", WAIT_SYNC},
+    {"accept", WAIT_SOCKET},       {"accept4", WAIT_SOCKET},
+    {"connect", WAIT_SOCKET},      {"recv", WAIT_SOCKET},
+    {"recvfrom", WAIT_SOCKET},     {"recvmsg", WAIT_SOCKET},
+    {"send", WAIT_SOCKET},         {"sendto", WAIT_SOCKET},
+    {"sendmsg", WAIT_SOCKET},      {"flock", WAIT_FILE_LOCK},
+    {"sigwait", WAIT_SIGNAL},      {"sigwaitinfo", WAIT_SIGNAL},
+    {"sigtimedwait", WAIT_SIGNAL}, {"sigsuspend", WAIT_SIGNAL},
+    {"pause", WAIT_SIGNAL},        {"msgrcv", WAIT_MESSAGE},
+    {"msgsnd", WAIT_MESSAGE},      {"semtimedop", WAIT_MESSAGE},
+};
+
 /* --- reading it --- */
 
 /* Functions that compilers cut in parts have the part behind a point. */
@@ -280,11 +307,29 @@ static enum wait_reason futex_kind(const struct waitreason_frame *frames, size_t
     return WAIT_FUTEX;
 }
 
+/* What the program called, where the kernel's functions have no names. */
+static enum wait_reason reason_of_call(const struct waitreason_frame *frames, size_t n)
+{
+    size_t i = 0;
+    while (i < n && frames[i].kernel)
+        i++;
+    for (size_t k = 0; i < n && k < sizeof call_rules / sizeof *call_rules; k++) {
+        struct text name = frames[i].name;
+        while (text_starts(name, "_"))
+            name = (struct text){name.at + 1, name.n - 1};
+        if (text_is(name, call_rules[k].name))
+            return call_rules[k].reason;
+    }
+    enum wait_reason futex = futex_kind(frames, n);
+    return futex == WAIT_FUTEX ? WAIT_UNKNOWN : futex;
+}
+
 enum wait_reason waitreason_of(const struct waitreason_frame *frames, size_t n)
 {
     const struct reason_rule *best = NULL;
-    bool named = false;
+    bool named = false, kernel = false;
     for (size_t i = 0; i < n; i++) {
+        kernel |= frames[i].kernel;
         if (!frames[i].kernel || !frames[i].name.n)
             continue;
         const struct reason_rule *r = rule_of(frames[i].name);
@@ -293,7 +338,7 @@ enum wait_reason waitreason_of(const struct waitreason_frame *frames, size_t n)
             best = r;
     }
     if (!best)
-        return named ? WAIT_OTHER : WAIT_UNKNOWN;
+        return named ? WAIT_OTHER : kernel ? reason_of_call(frames, n) : WAIT_UNKNOWN;
     return best->reason == WAIT_FUTEX ? futex_kind(frames, n) : best->reason;
 }
 
@@ -308,10 +353,15 @@ enum wait_reason waitreason_of_stack(const struct profile *p, struct stack_id st
         const struct frame *f = profile_frame(p, p->stacks.nodes.at[stack.i].frame);
         const struct line *lines = profile_lines(p, f);
         agent |= profile_is_agent(p, f->mapping);
+        bool kernel = f->kind == FRAME_KERNEL;
+        if (kernel && !f->n_lines)
+            frames[n++] = (struct waitreason_frame){{"", 0}, true};
         for (size_t i = f->kind == FRAME_WAKER ? 0 : f->n_lines; i-- > 0 && n < MOST;) {
             struct text name = profile_function_name(p, lines[i].function);
             if (!profile_name_is_place(name))
-                frames[n++] = (struct waitreason_frame){name, f->kind == FRAME_KERNEL};
+                frames[n++] = (struct waitreason_frame){name, kernel};
+            else if (kernel)
+                frames[n++] = (struct waitreason_frame){{"", 0}, true};
         }
     }
     enum wait_reason reason = waitreason_of(frames, n);

@@ -3,7 +3,8 @@
  *
  * The kernel's own functions say it best: pipe_read, ep_poll, exc_page_fault. Where several match,
  * the one that says most counts, then the innermost. A futex is a lock, or a condition, or
- * something of the program's own: which, only the functions of the program can say.
+ * something of the program's own: which, only the functions of the program can say. Where the
+ * kernel's functions have no names, the function of the C library that was called is asked.
  */
 #pragma once
 #include "model/profile.h"

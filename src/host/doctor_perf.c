@@ -177,6 +177,12 @@ static const char *no_wakers(const struct doctor *d)
 }
 
 /* What can be known of the time in which a program does not run. */
+static bool has_kernel_names(const struct doctor *d)
+{
+    char line[128];
+    return sysfile_line(d->root, "/proc/kallsyms", line, sizeof line) && strtoull(line, NULL, 16);
+}
+
 void doctor_waits(const struct doctor *d, struct doctor_finding *f)
 {
     char why[128];
@@ -188,6 +194,11 @@ void doctor_waits(const struct doctor *d, struct doctor_finding *f)
         doctor_say(f, DOCTOR_LIMITED, "durations only, without reasons and stacks of their own: %s",
                    doctor_perf_reason(d, d->perf_kernel, why, sizeof why));
         fix_refusal(d, f, d->perf_kernel, 1);
+    } else if (!has_kernel_names(d)) {
+        doctor_say(f, DOCTOR_LIMITED,
+                   "durations and stacks, but reasons only where a function of the C library says "
+                   "them: kernel functions have no names");
+        doctor_fix(f, "give the capability CAP_SYSLOG too   # docker run --cap-add SYSLOG");
     } else if (no_wakers(d)) {
         doctor_say(f, DOCTOR_LIMITED, "durations, reasons and stacks, but not who ended them: %s",
                    no_wakers(d));
@@ -338,7 +349,7 @@ void doctor_kallsyms(const struct doctor *d, struct doctor_finding *f)
     long kptr = 0;
     bool there = sysfile_line(d->root, "/proc/kallsyms", line, sizeof line);
     sysfile_long(d->root, "/proc/sys/kernel/kptr_restrict", &kptr);
-    if (there && strtoull(line, NULL, 16)) {
+    if (has_kernel_names(d)) {
         doctor_say(f, DOCTOR_OK, "/proc/kallsyms has addresses");
         return;
     }

@@ -3,6 +3,15 @@
 #include "base/shortname.h"
 #include "base/utf8.h"
 
+/* Whether a frame is the C library's and called by the program, not what starts that. */
+static bool waitpath_is_call(const struct profile *p, struct frame_id id)
+{
+    const struct frame *f = profile_frame(p, id);
+    struct text name =
+        f->n_lines ? profile_function_name(p, profile_lines(p, f)->function) : (struct text){0};
+    return waitsum_is_libc(p, f) && !restack_is_start(name);
+}
+
 /*
  * The innermost frame that is worth showing: of the C library's own calls the one that the program
  * made. The kernel's part is in the reason.
@@ -15,7 +24,7 @@ static struct stack_id waitpath_start(const struct profile *p, struct stack_id s
     for (struct stack_id up = stack; up.i; stack = up) {
         up = nodes[stack.i].parent;
         if (!up.i || !waitsum_is_libc(p, profile_frame(p, nodes[stack.i].frame)) ||
-            !waitsum_is_libc(p, profile_frame(p, nodes[up.i].frame)))
+            !waitpath_is_call(p, nodes[up.i].frame))
             break;
     }
     return stack;
@@ -26,7 +35,8 @@ static void waitpath_drop_start(struct waitpath *path)
 {
     const struct text *at = path->names.at;
     size_t n = path->names.n;
-    while (n > 1 && restack_is_start(at[n - 1]))
+    while (n > 1 && (restack_is_start(at[n - 1]) || /* _start of a program without names */
+                     (text_starts(at[n - 1], "[") && restack_is_start(at[n - 2]))))
         n--;
     if (n > 1 && text_is(at[n - 1], "[unfinished]") && text_is(at[n - 2], "main"))
         n--;
@@ -122,11 +132,22 @@ static void waitpath_name(const struct waitpaths *w, struct text name, size_t ro
 
 /* --- inward --- */
 
-static size_t waitpath_chars(const struct waitpaths *w, struct text name)
+static size_t waitpath_chars(const struct waitpaths *w, struct text name, size_t room)
 {
     autobuf struct buf b = {0};
-    waitpath_name(w, name, SHORT_NAME, &b);
+    waitpath_name(w, name, room, &b);
     return utf8_count(buf_text(&b));
+}
+
+/* The room for the innermost function: where it is the library's, it gives way to CALLER. */
+static size_t waitpath_entry_room(const struct waitpaths *w, const struct waitpath *path,
+                                  size_t caller)
+{
+    if (!path->libc_entry || caller >= path->names.n)
+        return SHORT_NAME;
+    size_t used = waitpath_chars(w, path->names.at[caller], SHORT_NAME) + ARROW +
+                  (caller > 1 ? strlen(SKIPPED) : 0);
+    return w->room > used ? w->room - used : 0;
 }
 
 /* Beyond the last caller, from RESUME on, that there is room for; USED is what the rest takes. */
@@ -135,7 +156,7 @@ static size_t waitpath_end(const struct waitpaths *w, const struct waitpath *pat
 {
     size_t end = resume, n = path->names.n;
     for (; end < n; end++) {
-        size_t chars = ARROW + waitpath_chars(w, path->names.at[end]);
+        size_t chars = ARROW + waitpath_chars(w, path->names.at[end], SHORT_NAME);
         if (w->room && used + chars + (end + 1 < n ? strlen(SKIPPED) : 0) > w->room)
             break;
         used += chars;
@@ -157,18 +178,20 @@ void waitpaths_inward(const struct waitpaths *w, size_t row, struct buf *ret)
     const struct waitpath *path = &w->rows.at[row];
     size_t resume = waitpath_resume(w, row), n = path->names.n;
     struct text innermost = n ? path->names.at[0] : text_of("[kernel]");
-    size_t used = waitpath_chars(w, innermost) + (resume > 1 ? strlen(SKIPPED) : 0);
+    size_t room = waitpath_entry_room(w, path, resume);
+    size_t used = waitpath_chars(w, innermost, room) + (resume > 1 ? strlen(SKIPPED) : 0);
     size_t end = waitpath_end(w, path, resume, used);
     if (waitpath_named(path, resume) >= end && end < n) { /* no room for one of the program's */
         resume = waitpath_named(path, resume);
-        used = waitpath_chars(w, innermost) + (resume > 1 ? strlen(SKIPPED) : 0);
+        room = waitpath_entry_room(w, path, resume);
+        used = waitpath_chars(w, innermost, room) + (resume > 1 ? strlen(SKIPPED) : 0);
         end = waitpath_end(w, path, resume, used);
     }
     if (end < n && end > resume)
         buf_str(ret, SKIPPED);
     else if (end < n) { /* the nearest caller is worth more than its whole name */
-        size_t room = w->room > used + ARROW ? w->room - used - ARROW : 0;
-        waitpath_name(w, path->names.at[end], room, ret);
+        waitpath_name(w, path->names.at[end], w->room > used + ARROW ? w->room - used - ARROW : 0,
+                      ret);
         buf_str(ret, " > ");
     }
     for (size_t i = end; i-- > resume;) {
@@ -176,20 +199,10 @@ void waitpaths_inward(const struct waitpaths *w, size_t row, struct buf *ret)
         buf_str(ret, " > ");
     }
     buf_str(ret, resume > 1 ? SKIPPED : "");
-    waitpath_name(w, innermost, SHORT_NAME, ret);
+    waitpath_name(w, innermost, room, ret);
 }
 
 /* --- outward --- */
-
-/* The room for the innermost function, which is cut where it is the library's. */
-static size_t waitpath_entry_room(const struct waitpaths *w, const struct waitpath *path,
-                                  size_t caller)
-{
-    if (!path->libc_entry || caller >= path->names.n)
-        return SHORT_NAME;
-    size_t used = waitpath_chars(w, path->names.at[caller]) + ARROW;
-    return w->room > used ? w->room - used : 0;
-}
 
 void waitpaths_outward(const struct waitpaths *w, size_t row, size_t most, struct buf *ret)
 {

@@ -456,6 +456,21 @@ sum_of() { # OPTION...
     done
 }
 
+@test "where the kernel hides its names, as from root of a container, the C library's functions give the reasons" {
+    setpriv --bounding-set=-syslog true 2>/dev/null || skip "needs root, to give up a capability"
+    export XDG_CACHE_HOME=$PWD/cache # no names that were read before
+    setpriv --bounding-set=-syslog grep -q '^0*[1-9a-f]' /proc/kallsyms && skip "names are not hidden here"
+    run --separate-stderr setpriv --bounding-set=-syslog "$KELVIN" record --waits -o r.kelvin -- "$TARGET/waits" sleep 20 5000
+    exits 0
+    own=$output
+    [ "$(waits .stacks_recorded)" = true ] || skip "needs the right to see the kernel"
+    agrees sleep
+    [ "$(waits '[.stacks[].stack[] | select(.kernel and .function == "schedule")] | length')" = 0 ] || fail "the kernel's functions have names"
+    run --separate-stderr setpriv --bounding-set=-syslog "$KELVIN" doctor
+    grep -q '^  limited  *waits .*reasons only where a function of the C library' <<<"$output" || fail "$output"
+    [[ $output == *"CAP_SYSLOG"* ]] || fail "$output"
+}
+
 @test "in a seccomp jail what is left is named: waits for locks, and the doctor says how to get the rest" {
     run --separate-stderr "$TARGET/noperf" "$KELVIN" record --waits -o j.kelvin -- "$TARGET/waits" lock 5 5000
     [[ $stderr != *"no seccomp"* ]] || skip "no seccomp filter can be set here"

@@ -20,6 +20,8 @@ static enum wait_reason reason_of(const char *stack)
         struct text name = text_cut(&rest, ' ');
         if (text_is(name, "|"))
             kernel = false;
+        else if (text_is(name, "?"))
+            frames[n++] = (struct waitreason_frame){{"", 0}, kernel};
         else
             frames[n++] = (struct waitreason_frame){name, kernel};
     }
@@ -52,6 +54,24 @@ static void system_calls_tell_the_reason(void **state)
         WAIT_CHILD);
     assert_reason("schedule sigsuspend __x64_sys_rt_sigsuspend | sigsuspend", WAIT_SIGNAL);
     assert_reason("schedule do_sigtimedwait __arm64_sys_rt_sigtimedwait | sigwait", WAIT_SIGNAL);
+}
+
+/* The kernel hides its names from root of a container. */
+static void without_names_of_the_kernel_the_call_tells_the_reason(void **state)
+{
+    (void)state;
+    assert_reason("? ? | clock_nanosleep usleep main", WAIT_SLEEP);
+    assert_reason("? ? | __nanosleep main", WAIT_SLEEP);
+    assert_reason("? | epoll_wait loop main", WAIT_POLL);
+    assert_reason("? | fdatasync [db+0x10] main", WAIT_SYNC);
+    assert_reason("? | __lll_lock_wait pthread_mutex_lock main", WAIT_LOCK);
+    assert_reason("? | pthread_cond_wait main", WAIT_CONDITION);
+    assert_reason("? | read main", WAIT_UNKNOWN);
+    assert_reason("? | poll_the_sensors main", WAIT_UNKNOWN);
+    assert_reason("? | syscall my_lock main", WAIT_UNKNOWN);
+    /* Without a frame of the kernel it is where a sample was, not a wait. */
+    assert_reason("| clock_nanosleep usleep main", WAIT_UNKNOWN);
+    assert_reason("schedule some_new_wait ? | nanosleep main", WAIT_OTHER);
 }
 
 static void reading_is_told_by_what_is_read(void **state)
@@ -158,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(system_calls_tell_the_reason),
+        cmocka_unit_test(without_names_of_the_kernel_the_call_tells_the_reason),
         cmocka_unit_test(reading_is_told_by_what_is_read),
         cmocka_unit_test(the_function_that_says_most_counts),
         cmocka_unit_test(a_futex_is_what_the_program_uses_it_for),
