@@ -9,12 +9,15 @@
  * can be read as before.
  *
  *     collapse modules     functions of such a module that call each other are one frame,
- * "[libc.so.6]" collapse recursion   what is between the first and the last call of such a function
- * on a stack is left out, the last call too: a > f > g > f > h is a > f > h subtree "main;parse":
- * of stacks that begin so, what is called from there; the last function of the path is the root.
- * Functions that start a program or thread (_start, clone) may be left out at the beginning.
- * The path is what a flame graph shows: after the two above, without hidden functions, recursion
- * merged if asked
+ *                          "[libc.so.6]"
+ *     collapse recursion   what is between the first and the last call of such a function on a
+ *                          stack is left out, the last call too: a > f > g > f > h is a > f > h
+ *     subtree "main;parse" of stacks that begin so, what is called from there; the last function
+ *                          of the path is the root
+ *
+ * The path of a subtree is what a flame graph shows: after the two above, without hidden functions,
+ * with recursion merged if asked. Functions that start a program or thread (_start, clone) may be
+ * left out at its beginning.
  */
 #pragma once
 #include "analysis/selection.h"

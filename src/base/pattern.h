@@ -10,8 +10,8 @@
  *     parentheses            nested up to 50 deep
  *     size                   up to 1,000 characters, sets and dots with repetitions written out,
  *                            'a+' as 'aa*'
- *     characters alone       ('^operator new\(unsigned long\)$') up to 65,536 bytes: compared,
- * without a regular expression
+ *     characters alone       ('^operator new\(unsigned long\)$') up to 65,536 bytes, which are
+ *                            compared without a regular expression
  *
  * glibc starts anew at each character of a name, which takes the square of its length. Where name
  * and pattern are long, the pattern is made to start at the first character alone ('^.*(...)'). In

@@ -1,7 +1,7 @@
 /*
  * perfevents.h - the open events of a recording, a ring for each CPU.
  *
- * An event that children inherit counts on one CPU only, so every thread needs each for each CPU.
+ * An event that children inherit counts on one CPU only, so every thread needs one of each per CPU.
  * All events of a CPU write to the same ring. One of the sets that sample is on at a time: turning
  * a clock off keeps what is left of its period, so that going from one set to another and back
  * loses nothing, however little a thread runs. (Setting a new period begins it anew.)

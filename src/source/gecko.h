@@ -5,10 +5,10 @@
  *     {"meta": {"version": 31, "interval": ms, "startTime": ms, "stackwalk": 1, ...},
  *      "libs": [{"name": ..., "path": ..., "start": 4096, "end": 8192, "offset": 0}],
  *      "threads": [{"name": ..., "pid": 12, "tid": 12, "stringTable": [...],
- *                   "samples":    {"schema": {"stack": 0, "time": 1, ...}, "data": [[7, 1.5],
- * ...]}, "stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [...]}, "frameTable":
- * {"schema": {"location": 0, ...}, "data": [...]}}], "processes": [profiles of the child processes,
- * each with its own meta and libs]}
+ *                   "samples":    {"schema": {"stack": 0, "time": 1, ...}, "data": [[7, 1.5]]},
+ *                   "stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [...]},
+ *                   "frameTable": {"schema": {"location": 0, ...}, "data": [...]}}],
+ *      "processes": [profiles of the child processes, each with its own meta and libs]}
  *
  * Tables are rows, not columns, and a frame is one string. Once read, they are turned into the
  * columns of a processed profile (firefox_tables.h). Times are since the process's own startTime,

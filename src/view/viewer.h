@@ -5,8 +5,8 @@
  *     core.wasm.gz  src/page and the rooms below it, gzipped; runs in a worker
  *     data0.gz ...  the profiles, as .kelvin files of plain chunks, gzipped whole: browsers unpack
  *                   gzip by themselves, and no zstd
- *     code0.gz ...  source and instructions of their hottest functions (page/code.h), where there
- * are any still.html    picture and tables, where scripts or WebAssembly are switched off
+ *     code0.gz ...  source and instructions of their hottest functions (page/code.h), if any
+ *     still.html    picture and tables, where scripts or WebAssembly are switched off
  *
  * In one file the modules are joined in the order of their list (lines that import are left out),
  * and core and data are base64. Same profiles, same bytes.

@@ -19,8 +19,9 @@
  *     REMAP        own node       time, pointer, size     what this thread unmapped last is there
  *                                                         now; node 0: it is where it was
  *     PER_OP       own bytes      time, allocations, bytes (doubles), name: what an iteration of
- * the benchmark of that name allocates SCOPE        own path       blocks of this thread are
- * allocated in that path of its ring of scopes from now on (wire/scopes.h); 0: in no scope
+ *                                 the benchmark of that name allocates
+ *     SCOPE        own path       from now on blocks of this thread are allocated in that path of
+ *                                 its ring of scopes (wire/scopes.h); 0: in no scope
  *
  * Most records are of 8 bytes. They have the time of the record before. `step` is signed, the way
  * from the block of the record before (of this ring, of the kinds above KEPT) in units of 16 bytes.

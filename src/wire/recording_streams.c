@@ -2,9 +2,10 @@
  * recording_streams.c - streams, their rows, and counters as chunks.
  *
  *     STRM  default stream + 1, default type, number of streams; for each:
- *           event obtained rate achieved lost+1 throttled guessed   rates in 1/1000 Hz; 0 = not
- * known unfinished+1, for each: why n                     0 = not known number of types, for each:
- * name unit dimension role decimals
+ *           event obtained rate achieved lost+1 throttled guessed   rates in 1/1000 Hz; lost 0:
+ *                                                                   not known
+ *           unfinished+1, for each: why n                           0: not known
+ *           number of types, for each: name unit dimension role decimals
  *
  * A stream is described anew whenever one of these changes; a type whose decimals grew has its old
  * values rescaled. Streams and types never go away.

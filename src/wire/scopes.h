@@ -16,8 +16,8 @@
  *     EVENT        own path     time
  *     BEGIN        own path     time, id                         of a span that may cross threads
  *     END          own 0        time, id
- *     HEAP         own path     blocks, bytes                    allocated in the span that
- * follows, scopes inside included
+ *     HEAP         own path     blocks, bytes                    allocated in the span that follows
+ *                                                                and in the scopes inside of it
  *
  * ATTRS come when the scope begins, and more of them while it is open: their start is the one of
  * the SPAN_WITH that follows when it ends. Keys are paths below the root. Those of a trace that

@@ -279,7 +279,7 @@ static int write_perfetto(FILE *out, const struct selection *s, const struct exp
 
 const struct exporter exporter_perfetto = {
     .name = "perfetto",
-    .title = "Perfetto trace, protobuf: ui.perfetto.dev, trace_processor",
+    .title = "Perfetto trace, protobuf: ui.perfetto.dev",
     .suffix = ".pftrace",
     .binary = true,
     .write = write_perfetto,
