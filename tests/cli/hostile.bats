@@ -47,6 +47,12 @@ PY
     done
 }
 
+@test "bytes that terminals of old encodings obey reach none, other old bytes stay" {
+    printf 'main;\x9b31mred;caf\xe9 \xc3\x89t\xc3\xa9\t\x9c 300\n' >old.folded
+    [ "$("$KELVIN" fold old.folded | od -An -c | tr -d ' \n')" = "$(printf 'main;?31mred;caf\xe9 \xc3\x89t\xc3\xa9\t? 300\n' | od -An -c | tr -d ' \n')" ] ||
+        fail "$("$KELVIN" fold old.folded | od -c)"
+}
+
 @test "messages that quote a file's name or an option show no control characters" {
     for how in "report" "info" "flame -o /nosuch/x" "nosuch" "bench" "check no"; do
         # shellcheck disable=SC2086

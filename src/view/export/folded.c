@@ -10,6 +10,15 @@ static void replace_separators(char *at, size_t n)
         *hit = ':';
 }
 
+/* Bytes at the start of T that stay: a character, or a byte of an old encoding. 0 = none. */
+static size_t folded_out_kept(struct text t)
+{
+    int n = utf8_length(t.at, t.n);
+    if (n)
+        return t.at[0] == '\t' || !utf8_hidden(t) ? (size_t)n : 0;
+    return ((unsigned char)t.at[0] & 0xe0) != 0x80; /* C1, which terminals of old encodings obey */
+}
+
 /*
  * Names may hold anything, a line only so much: no newline, ';' only between frames, and nothing
  * that a terminal would act on.
@@ -23,11 +32,16 @@ static void folded_out_add_name(struct buf *line, struct text name)
             replace_separators(line->at + line->n - n, n);
             continue;
         }
-        char c = name.at[i];
-        size_t hidden = c == '\t' ? 0 : utf8_hidden((struct text){name.at + i, name.n - i});
+        struct text rest = {name.at + i, name.n - i};
+        size_t hidden = utf8_hidden(rest);
+        bool blank = rest.at[0] == '\n' || rest.at[0] == '\r' || rest.at[0] == '\0';
+        n = folded_out_kept(rest);
+        if (n && !blank) {
+            buf_add(line, rest.at, n);
+            continue;
+        }
         n = hidden ? hidden : 1;
-        bool blank = c == '\n' || c == '\r' || c == '\0';
-        buf_byte(line, (uint8_t)(blank ? ' ' : hidden ? '?' : c));
+        buf_byte(line, blank ? ' ' : '?');
     }
 }
 
