@@ -125,6 +125,32 @@ static bool is_needless(const char *name)
     return false;
 }
 
+/*
+ * What a packed section says that it unpacks to; 0 = it is not packed. libdw believes that, and
+ * zlib makes a thousand bytes of one where somebody wants it to.
+ */
+static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *shdr, const char *name)
+{
+    GElf_Chdr chdr;
+    uint64_t n = 0;
+    if (shdr->sh_flags & SHF_COMPRESSED)
+        return gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
+    if (strncmp(name, ".zdebug_", 8) != 0)
+        return 0;
+    Elf_Data *data = elf_rawdata(scn, NULL); /* "ZLIB", and the size, largest byte first */
+    for (size_t i = 4; data && data->d_buf && i < 12 && i < data->d_size; i++)
+        n = n << 8 | ((const uint8_t *)data->d_buf)[i];
+    return n;
+}
+
+/* Debug information becomes 3 to 20 times as large. */
+static bool is_bomb(Elf_Scn *scn, const GElf_Shdr *shdr, const char *name)
+{
+    enum { TIMES = 64, LEAST_BYTES = 1 << 20 };
+    uint64_t n = unpacked_bytes(scn, shdr, name);
+    return n > LEAST_BYTES && (n - LEAST_BYTES) / TIMES > shdr->sh_size;
+}
+
 /* libdw takes up every section of debug information there is; what is NOBITS it leaves alone. */
 static void hide_needless(Elf *elf, bool lines)
 {
@@ -134,7 +160,8 @@ static void hide_needless(Elf *elf, bool lines)
         return;
     for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
         const char *name = gelf_getshdr(scn, &shdr) ? elf_strptr(elf, strings, shdr.sh_name) : NULL;
-        if (!name || !(is_needless(name) || (!lines && strcmp(name, ".debug_line") == 0)))
+        bool needless = name && (is_needless(name) || (!lines && strcmp(name, ".debug_line") == 0));
+        if (!name || (!needless && !is_bomb(scn, &shdr, name)))
             continue;
         shdr.sh_type = SHT_NOBITS;
         shdr.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;

@@ -238,3 +238,43 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)' "$KELVIN" "$@"
         done
     done
 }
+
+# FILE with a section of debug information that says, and is right, that it unpacks to MB megabytes of nothing.
+pack_bomb() { # FROM FILE SECTION MB
+    python3 - "$@" <<'PY'
+import struct, subprocess, sys, zlib
+src, to, section, mb = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+old = section.startswith(".z")
+zipper = zlib.compressobj(9)
+packed = b"".join(zipper.compress(b"\0" * (1 << 20)) for _ in range(mb)) + zipper.flush()
+with open("bomb", "wb") as f:
+    f.write((b"ZLIB" + struct.pack(">Q", mb << 20) if old else struct.pack("<IIQQ", 1, 0, mb << 20, 1)) + packed)
+subprocess.check_call(["objcopy", "--remove-section", section.replace(".z", "."), "--add-section", section + "=bomb", src, to])
+image = bytearray(open(to, "rb").read())
+at, = struct.unpack_from("<Q", image, 40)
+n, strings = struct.unpack_from("<HH", image, 60)
+strings, = struct.unpack_from("<Q", image, at + 64 * strings + 24)
+for i in range(n):
+    name = strings + struct.unpack_from("<I", image, at + 64 * i)[0]
+    if image[name:image.index(0, name)].decode() == section and not old:
+        image[at + 64 * i + 9] |= 8 # SHF_COMPRESSED
+open(to, "wb").write(image)
+PY
+}
+
+@test "a small section of debug information does not become gigabytes" {
+    local file section
+    printf 'volatile int n;\nvoid work(void)\n{\nfor (;;)\nn = n * 7 + 3;\n}\nvoid _start(void) { work(); }\n' >w.c
+    gcc -g -O1 -nostdlib -static -Wl,--build-id=0x"$(printf 'ab%.0s' {1..20})" -o w w.c 2>/dev/null || skip "gcc cannot link this"
+    nameless "$PWD/w" >w.json
+    before=$(cost fold w.json)
+    for section in .debug_info .debug_line .debug_str .zdebug_info; do
+        pack_bomb w w$section $section 500
+        nameless "$PWD/w$section" >w.json
+        awk -v section="$section" '{ if ($2 > $4 + 250) { print section ": " $0; exit 1 } }' <<<"$(cost fold w.json) $before" || fail "too much"
+    done
+    # What is packed as usual is read.
+    objcopy --compress-debug-sections=zlib w w.packed
+    nameless "$PWD/w.packed" >w.json
+    "$KELVIN" convert w.json --to json | grep -q 'w\.c' || fail "no lines"
+}
