@@ -1,7 +1,7 @@
 #include "source/import.h"
+#include "source/notprofile.h"
 #include "source/sources.h"
 
-#include <elf.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 
@@ -63,11 +63,9 @@ static int import_choose(struct import *im, const char *name, const struct sourc
     *ret = recognise(head, whole);
     if (*ret)
         return 0;
-    if (head.n >= 17 && memcmp(head.at, "\177ELF", 4) == 0 && head.at[16] == ET_CORE)
-        return err_set(err, EXIT_INPUT, "%s: a core dump, not a profile", name);
-    if (head.n >= 4 && memcmp(head.at, "\177ELF", 4) == 0)
-        return err_set(err, EXIT_INPUT,
-                       "%s: a program or library, not a profile: 'kelvin record' makes one", name);
+    const char *what = notprofile_what(head);
+    if (what)
+        return err_set(err, EXIT_INPUT, "%s: %s", name, what);
     return err_set_hint(
         err, EXIT_INPUT, HINT_FORMAT,
         "%s: not a profile in any format known to kelvin (looked at the first %zu bytes)", name,

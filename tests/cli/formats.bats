@@ -451,5 +451,35 @@ EOF
     echo '{"head":{"callFrame":{"functionName":"(root)"},"selfSize":12,"children":[]},"samples":[]}' >x.heapprofile
     kelvin info x.heapprofile
     exits 5
-    complains "not a profile in any format known"
+    complains "a heap profile of V8, a format that kelvin does not know"
+}
+
+@test "what other tools print, drawings and archives are called what they are, with what to read instead" {
+    tell() { # FILE WORDS
+        kelvin fold "$1"
+        exits 5
+        complains "$1: " "$2"
+    }
+    printf '# To display the perf.data header info\n#\n# Overhead  Command\n# ........\n    12.00%%  app\n' >report.txt
+    tell report.txt "what 'perf report' prints: read perf.data itself"
+    printf "\n Performance counter stats for './app':\n\n   12.30 msec task-clock\n" >stat.txt
+    tell stat.txt "what 'perf stat' prints"
+    printf 'File: app\nType: cpu\nShowing nodes accounting for 2s, 100%% of 2s total\n' >top.txt
+    tell top.txt "a table of pprof"
+    printf '==1== Memcheck\n==1== HEAP SUMMARY:\n==1==     in use at exit: 1 bytes\n' >memcheck.log
+    tell memcheck.log "--xtree-leak-file=leaks.kcg"
+    printf 'a;b 1\n' >a.folded
+    kelvin flame a.folded -o flame.svg
+    exits 0
+    tell flame.svg "a drawing: read the profile that it was drawn from"
+    kelvin report a.folded --format html -o page.html
+    exits 0
+    tell page.html "a page: read the profile that it was made from"
+    tar cf a.tar a.folded
+    tell a.tar "a tar archive"
+    gzip <a.tar >a.tgz
+    tell a.tgz "a tar archive"
+    printf 'PK\003\004rest' >a.zip
+    tell a.zip "a zip archive"
+    tell /bin/sh "a program or library"
 }
