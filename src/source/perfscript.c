@@ -46,7 +46,7 @@ struct perfscript {
 
     /* the sample that is being read */
     bool in_sample;
-    bool full_headers;   /* one had more than names and numbers, so all of them do */
+    bool full_headers;   /* one had more than names and numbers */
     bool padded;         /* its header was indented: no call chains here, a sample per line */
     struct event *event; /* NULL: leave it out */
     const struct known_thread *thread;
@@ -447,7 +447,7 @@ static int perfscript_read_header(struct perfscript *s, struct perfscript_header
  */
 static bool is_header(struct perfscript *s, struct text line, struct perfscript_header *h)
 {
-    if (!perfscript_header_parse(line, h) || (s->full_headers && h->tail.n == 0))
+    if (!perfscript_header_parse(line, h) || (s->in_sample && s->full_headers && h->tail.n == 0))
         return false;
     s->full_headers |= h->tail.n > 0;
     return true;
