@@ -101,6 +101,15 @@ static void cell_factor(struct document *d, double factor)
     check_cell(d, s);
 }
 
+/* What was met at one size only has no ratio. */
+static void cell_ratio(struct document *d, struct scaling_ratio r)
+{
+    if (r.size > 1)
+        cell_factor(d, r.cost);
+    else
+        check_cell(d, "-");
+}
+
 static void cell_cost(struct document *d, const struct scaling *s, double cost)
 {
     char text[UNITS_MAX];
@@ -184,7 +193,7 @@ static void check_add_functions(struct document *d, const struct scaling *s)
         char share[UNITS_MAX];
         snprintf(share, sizeof share, "%.1f%%", 100 * f->at_end.share);
         document_cell(d, text_of(share), f->at_end.share);
-        cell_factor(d, scaling_ratio_of(s, &f->self).cost);
+        cell_ratio(d, scaling_ratio_of(s, &f->self));
         cell_growth(d, &f->self);
         cell_growth(d, &f->total);
         document_cell(d, f->name, 0);
@@ -198,7 +207,7 @@ static void check_add_scopes(struct document *d, const struct scaling *s)
         const struct scaling_scope *f = &s->scopes.at[i];
         char time[UNITS_MAX];
         check_cell(d, units_scaled(time, f->total.cost[s->n - 1], SCALED_NS));
-        cell_factor(d, scaling_ratio_of(s, &f->total).cost);
+        cell_ratio(d, scaling_ratio_of(s, &f->total));
         cell_growth(d, &f->total);
         cell_growth(d, &f->self);
         document_cell(d, f->name, 0);

@@ -250,6 +250,9 @@ assert d["growth"]["whole"]["costs"] == [1e6 * n for n in (440, 960, 2240)]' || 
     kelvin check --sizes 100,400 a.txt c.txt grow.rules
     exits 4
     has "a third is needed"
+    profile 900 once 10 >>c.txt
+    kelvin check --sizes 100,200,400 a.txt b.txt c.txt --value samples
+    [[ $output =~ %\ +-\ +-\ +-\ .*once ]] || fail "a ratio of one size: $output"
     kelvin check a.txt grow.rules
     exits 1
     [[ $stderr == *"name profiles of several sizes: --sizes N,N"* ]] || fail "$stderr"
