@@ -34,11 +34,13 @@ static void build_tree(struct drawing *w)
     w->tree = calltree_of_nodes(&nodes, 0.1 / 1200, &w->path_of_node);
 }
 
-/* Stronger colour for a larger change; three steps, as there are three levels of lightness. */
+/* Stronger colour for a larger change; three steps, as there are three levels of lightness. Where
+ * the whole below a frame is not proven to differ, its own share may be. */
 static struct shade shade_of(const void *context, uint32_t node)
 {
     const struct drawing *w = context;
-    const struct diff_value *v = &w->d->paths.at[w->path_of_node[node]].total;
+    const struct diff_entry *e = &w->d->paths.at[w->path_of_node[node]];
+    const struct diff_value *v = e->total.proven ? &e->total : &e->self;
     if (!v->proven)
         return (struct shade){FAMILY_GREY, 0};
     double points = fabs(diff_points(v));

@@ -277,6 +277,26 @@ called() { # N KERNEL
     ! grep -q 'class="k[ch][0-9]*"><title>' same.svg
 }
 
+@test "a frame whose own share is proven to have grown is red, though what it calls is as it was" {
+    for n in 60 500; do
+        python3 - "$n" <<'PY' >"own$n"
+import sys
+n, t = int(sys.argv[1]), 0
+for i in range(4000):
+    stack = ["f", "main"] if i % 4000 < n else ["callee%d" % (i % 5), "f", "main"] if i < 2500 else ["other%d" % (i % 7), "main"]
+    t += 1
+    print("t 1/1 [000] %d.%06d: 1000000 cpu-clock:" % (t // 1000, t % 1000 * 1000))
+    for k, name in enumerate(stack):
+        print("\t%x %s+0x1 (/bin/t)" % (0x1000 + k, name))
+    print()
+PY
+    done
+    kelvin diff own60 own500 -o out.svg
+    grep -q '><title>f (total [^;]*, not proven; self [^;]*)' out.svg || fail "$(grep -o '<title>f ([^<]*' out.svg)"
+    ! grep -q '><title>f (total .* not proven; self .*not proven)' out.svg || fail "$(grep -o '<title>f ([^<]*' out.svg)"
+    grep -q 'class="kc[0-9]*"><title>f (' out.svg || fail "$(grep -o 'class="[^"]*"><title>f ([^<]*' out.svg)"
+}
+
 @test "the HTML page holds verdict, lists, both sides' origin and the drawing, and needs nothing" {
     script 400 600 >before
     script 800 600 >after
