@@ -331,7 +331,7 @@ static void index_add_carried(struct document *d, const struct suite *s, const c
     }
 }
 
-/* "Passed: 3 of 3 workloads, 12 rules." */
+/* "Passed: 3 of 3 workloads ok; rules: 12 passed, 0 failed, 0 inconclusive." */
 static void index_add_verdict(struct document *d, const struct suite *s)
 {
     size_t good = 0, n[CHECK_VERDICTS] = {0};
@@ -342,14 +342,16 @@ static void index_add_verdict(struct document *d, const struct suite *s)
         for (int v = 0; r->has_check && v < CHECK_VERDICTS; v++)
             n[v] += r->check.n[v];
     }
-    document_text(d,
-                  "%s: %zu of %zu workload%s ok; rules: %zu passed, %zu failed, %zu inconclusive.",
+    autobuf struct buf rules = {0};
+    if (n[CHECK_HOLDS] + n[CHECK_FAILS] + n[CHECK_INCONCLUSIVE])
+        buf_printf(&rules, "; rules: %zu passed, %zu failed, %zu inconclusive", n[CHECK_HOLDS],
+                   n[CHECK_FAILS], n[CHECK_INCONCLUSIVE]);
+    document_text(d, "%s: %zu of %zu workload%s ok%s.",
                   outcome == SUITE_OK             ? "Passed"
                   : outcome == SUITE_INCONCLUSIVE ? "Inconclusive"
                   : outcome == SUITE_INCOMPLETE   ? "Incomplete"
                                                   : "FAILED",
-                  good, s->results.n, s->results.n == 1 ? "" : "s", n[CHECK_HOLDS], n[CHECK_FAILS],
-                  n[CHECK_INCONCLUSIVE]);
+                  good, s->results.n, s->results.n == 1 ? "" : "s", buf_cstr(&rules));
 }
 
 void page_index(struct document *d, const struct suite *s, const char *ending)

@@ -273,6 +273,7 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     rm -rf .git
     GIT_CEILING_DIRECTORIES=$PWD/.. kelvin run -q
     exits 0
+    has perf/README.md '^Passed: 1 of 1 workload ok\.$'
     has perf/small.md 'no git repository, or'
 }
 
