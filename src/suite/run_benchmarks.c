@@ -146,6 +146,24 @@ static void start_again(struct run *r, struct suite_result *w)
     w->benchmarks = benchmarks_new(r, w);
 }
 
+/* A program that ended badly, or that says of what it tests that it is wrong, is no matter of what
+ * could be had: the workload failed. Where its words are of wrong usage, nothing was to be had. */
+static void fail_if_ended_badly(struct suite_result *w, const struct err *err)
+{
+    const struct session *s = &w->benchmarks->outcome.session;
+    autofree char *command = mem_printf("'%.100s' ", w->workload.line);
+    bool about = text_starts(text_of(err->text), command); /* "it ended with ..." is said of it */
+    bool badly = s->run.end == STARTER_SIGNALLED || s->run.end == STARTER_TIMED_OUT ||
+                 (s->run.end == STARTER_EXITED &&
+                  (s->run.status == EXIT_FAILS || (about && s->run.status != 0)));
+    if (!badly)
+        return;
+    autofree char *why =
+        about ? mem_strdup(err->text + strlen(command)) : mem_printf("reported: %s", err->text);
+    autofree char *said = mem_strndup(s->said.at ? s->said.at : "", s->said.n);
+    suite_fail(w, why, said);
+}
+
 int run_benchmarks(struct run *r, struct suite_result *w, struct err *err)
 {
     struct err why;
@@ -169,6 +187,7 @@ int run_benchmarks(struct run *r, struct suite_result *w, struct err *err)
         benchmarks_conclude(r, w);
         return 0;
     }
+    fail_if_ended_badly(w, &why);
     suite_absent(w, COLLECT_BENCHMARKS, why.text);
     suite_benchmarks_free(w->benchmarks);
     w->benchmarks = NULL;

@@ -118,4 +118,8 @@ threads() { # [OPTION]... NAME
     run "$KELVIN" bench --runs 1 "./threads --filter lost_update"
     [ "$status" -eq 3 ]
     [[ $output == *"interleaving 'lost_update' fails under schedule"* ]]
+    printf '[workload w]\ncommand = ./threads --filter lost_update\ncollect = benchmarks\nruns = 2\n' >kelvin.conf
+    run --separate-stderr "$KELVIN" run
+    [ "$status" -eq 1 ] || fail "$status" "$stderr"
+    [[ $stderr == *"workload 'w': failed, it reported: interleaving 'lost_update' fails under schedule"* ]] || fail "$stderr"
 }
