@@ -109,10 +109,29 @@ static void test_the_oldest_make_room(void **state)
     assert_int_equal(access(last, F_OK), 0);
     assert_int_equal(keepdir_trim(path, &(struct keepdir_limits){0}, START, NULL, 1), 1);
     assert_int_equal(count(path), 2);
+    /* As much as the limit is no more than it. */
+    assert_int_equal(keepdir_trim(path, &(struct keepdir_limits){.max_bytes = 200}, START, NULL, 0),
+                     0);
     /* The present one stays, however small the limit. */
     assert_int_equal(keepdir_trim(path, &(struct keepdir_limits){.max_bytes = 1}, START, last, 0),
                      1);
     assert_int_equal(access(last, F_OK), 0);
+    remove_folder(path);
+}
+
+static void test_links_and_folders_are_no_recordings(void **state)
+{
+    char *path = filled(2);
+    autofree char *link = keepdir_name(path, START - 60 * SECOND);
+    autofree char *inner = keepdir_name(path, START - 120 * SECOND);
+    autofree char *first = keepdir_name(path, START);
+    (void)state;
+    assert_int_equal(symlink(first, link), 0);
+    assert_int_equal(mkdir(inner, 0700), 0);
+    assert_int_equal(count(path), 2);
+    assert_int_equal(keepdir_trim(path, &(struct keepdir_limits){.max_bytes = 1}, START, NULL, 0),
+                     2);
+    assert_int_equal(access(inner, F_OK), 0);
     remove_folder(path);
 }
 
@@ -208,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_names_are_times_and_sort),
         cmocka_unit_test(test_old_ones_are_removed),
         cmocka_unit_test(test_the_oldest_make_room),
+        cmocka_unit_test(test_links_and_folders_are_no_recordings),
         cmocka_unit_test(test_nothing_is_removed_in_the_folder_of_another_program),
         cmocka_unit_test(test_one_recorder_at_a_time_has_a_folder),
         cmocka_unit_test(test_the_folder_of_another_user_is_refused),

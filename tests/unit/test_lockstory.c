@@ -50,7 +50,7 @@ struct made_wait {
     const char *lock, *kind, *function;
     int thread;
     uint64_t at_ns, ns;
-    bool holder;
+    bool holder, open;
 };
 
 static void made_add_wait(struct made *m, const struct made_wait *w)
@@ -58,6 +58,8 @@ static void made_add_wait(struct made *m, const struct made_wait *w)
     struct err err;
     int64_t values[2] = {1, (int64_t)w->ns};
     struct attrs_id set = made_attr(m, (struct attrs_id){0}, "lock", w->lock);
+    if (w->open)
+        set = made_attr(m, set, "ended", "no");
     struct row row = {.stack = made_stack(m, w->function),
                       .thread = m->threads[w->thread],
                       .attrs = made_attr(m, set, "kind", w->kind),
@@ -156,6 +158,36 @@ static void places_that_look_alike_are_one(void **state)
     assert_int_equal(waiters->at[0].longest_ns, 30);
     assert_int_equal(waiters->at[0].threads.n, 2);
     assert_int_equal(waiters->at[1].wait_ns, 15);
+    lockstory_done(&s);
+    profile_free(m.p);
+}
+
+/* The same of those that held the lock. */
+static void holders_that_look_alike_are_one(void **state)
+{
+    (void)state;
+    struct made m;
+    struct lockstory s;
+    struct err err;
+    made_init(&m);
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "f", 0, 1000, 10});
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "h", 1, 1000, 10, true});
+    int64_t values[2] = {1, 30};
+    struct row row = {.stack = stacks_push(
+                          &m.p->stacks, made_stack(&m, "h"),
+                          profile_add_named_frame(m.p, text_of("std::mutex::unlock"), FRAME_USER)),
+                      .thread = m.threads[2],
+                      .attrs = profile_stream(m.p, m.l.holders)->rows.attrs[0],
+                      .has_time = true,
+                      .time_ns = 1010,
+                      .duration_ns = 30,
+                      .values = values};
+    assert_int_equal(profile_add_row(m.p, m.l.holders, &row, &err), 0);
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    const lockstory_places *holders = &s.locks.at[0].holders;
+    assert_int_equal(holders->n, 1);
+    assert_int_equal(holders->at[0].wait_ns, 40);
+    assert_int_equal(holders->at[0].threads.n, 2);
     lockstory_done(&s);
     profile_free(m.p);
 }
@@ -374,6 +406,35 @@ static void locks_taken_in_a_circle_are_an_inversion(void **state)
     assert_int_equal(count_cycles(three, 4), 1);
 }
 
+/* Whether two locks that are taken crosswise are a deadlock, if threads still wait for these. */
+static bool is_stuck(bool first, bool second)
+{
+    struct made m;
+    struct lockstory s;
+    struct err err;
+    made_init(&m);
+    made_add_order(&m, "a", "b");
+    made_add_order(&m, "b", "a");
+    made_add_wait(&m, &(struct made_wait){"a", "mutex", "f", 0, 1000, 20, .open = first});
+    made_add_wait(&m, &(struct made_wait){"b", "mutex", "g", 1, 1000, 10, .open = second});
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    bool deadlock = insight_find(&s, "deadlock") != NULL;
+    assert_int_equal(s.cycles.n, 1);
+    assert_true(!deadlock == (insight_find(&s, "lock-order inversion") != NULL));
+    lockstory_done(&s);
+    profile_free(m.p);
+    return deadlock;
+}
+
+static void a_circle_in_which_every_lock_is_still_waited_for_is_a_deadlock(void **state)
+{
+    (void)state;
+    assert_true(is_stuck(true, true));
+    assert_false(is_stuck(true, false));
+    assert_false(is_stuck(false, true));
+    assert_false(is_stuck(false, false));
+}
+
 /* --- names --- */
 
 int dataname_of_this_test[4] = {1};
@@ -409,6 +470,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_are_summed_by_lock_and_place),
         cmocka_unit_test(places_that_look_alike_are_one),
+        cmocka_unit_test(holders_that_look_alike_are_one),
+        cmocka_unit_test(a_circle_in_which_every_lock_is_still_waited_for_is_a_deadlock),
         cmocka_unit_test(locks_waited_for_as_long_have_an_order),
         cmocka_unit_test(mutexes_taken_back_after_a_condition_are_counted),
         cmocka_unit_test(one_call_that_waits_three_times_was_woken_in_vain_twice),

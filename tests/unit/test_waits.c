@@ -363,6 +363,24 @@ static void queueing_behind_ones_own_threads_is_known(void **state)
     stage_close(&s);
 }
 
+/* Clocks of CPUs that differ, or two of which one is not seen to leave: never more than it queued.
+ */
+static void no_more_of_the_queueing_is_behind_ones_own_than_there_is(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    begins(&s, 7, 0, THREAD_UNKNOWN);
+    begins(&s, 8, 0, THREAD_UNKNOWN);
+    goes(&s, 7, 100, 0, true);
+    goes(&s, 7, 200, 0, false);
+    goes(&s, 8, 150, 0, true); /* by its clock before 7 left */
+    goes(&s, 8, 310, 0, false);
+    goes(&s, 7, 300, 0, true); /* by its clock before 8 left */
+    assert_int_equal(waits_facts(s.waits)->queued_ns, 100);
+    assert_int_equal(waits_facts(s.waits)->queued_own_ns, 100);
+    stage_close(&s);
+}
+
 /* Who was found waiting waits there; who ran before it was looked at does not. */
 static void a_thread_that_waits_already_waits_where_it_was_found(void **state)
 {
@@ -388,6 +406,7 @@ static void a_thread_that_waits_already_waits_where_it_was_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_more_of_the_queueing_is_behind_ones_own_than_there_is),
         cmocka_unit_test(queueing_behind_ones_own_threads_is_known),
         cmocka_unit_test(a_thread_that_waits_already_waits_where_it_was_found),
         cmocka_unit_test(a_wait_lasts_from_leaving_to_running_again),

@@ -103,6 +103,41 @@ static void nothing_is_lost_nor_made_up(void **state)
     stage_close(&s);
 }
 
+/* A wait that was preempted, with a stack or without. */
+static void waits_for_a_cpu(struct stage *s, uint64_t *now, uint64_t ns, bool stack)
+{
+    struct waits_at a = at(s, 7, *now += 1000);
+    if (stack)
+        waits_leave(s->waits, &a, stack_of(s, "work", "preempt_schedule"), UNWIND_WHOLE);
+    waits_out(s->waits, &a, true);
+    runs(s, 7, *now += ns);
+}
+
+static void who_is_preempted_takes_no_time_from_who_is_blocked(void **state)
+{
+    enum { EACH = 100000, N = 300 };
+    (void)state;
+    struct stage s = stage_open();
+    uint64_t now = 1000;
+    begins(&s, 7, now, THREAD_RUNNING);
+    waits_thin(s.waits, now);
+    for (int i = 0; i < N; i++) {
+        waits_for_a_cpu(&s, &now, EACH, i % 3 == 0);
+        waits_at_place(&s, &now, EACH, i % 3 ? NULL : "pipe_read");
+    }
+    waits_stop(s.waits, now);
+    int64_t blocked = 0, runnable = 0;
+    for (size_t i = 0; i < count_waits(&s); i++) {
+        blocked += wait_value(&s, WAIT_BLOCKED, i);
+        runnable += wait_value(&s, WAIT_RUNNABLE, i);
+    }
+    assert_int_equal(blocked, N * EACH);
+    assert_int_equal(runnable, N * EACH);
+    assert_int_equal(state_total(&s, THREAD_BLOCKED), N * EACH);
+    assert_int_equal(state_total(&s, THREAD_RUNNABLE), N * EACH);
+    stage_close(&s);
+}
+
 static void who_never_has_a_stack_has_waits_without_one(void **state)
 {
     (void)state;
@@ -127,6 +162,7 @@ int main(void)
         cmocka_unit_test(a_burst_does_not_lengthen_the_lone_wait_after_it),
         cmocka_unit_test(waits_of_like_length_go_to_those_of_their_time),
         cmocka_unit_test(nothing_is_lost_nor_made_up),
+        cmocka_unit_test(who_is_preempted_takes_no_time_from_who_is_blocked),
         cmocka_unit_test(who_never_has_a_stack_has_waits_without_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,30 @@ static void sums_are_by_reason_by_thread_and_by_function(void **state)
     stage_close(&s);
 }
 
+/* Which began before the recording is counted, and so is which did not end in it. */
+static void waits_that_reach_out_of_the_recording_are_counted(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    struct waitsum w;
+    struct err err;
+    begins(&s, 7, 0, THREAD_BLOCKED);
+    runs(&s, 7, 10);
+    leaves(&s, 7, 20, "do_nanosleep");
+    runs(&s, 7, 30);
+    begins(&s, 8, 0, THREAD_RUNNING);
+    leaves(&s, 8, 50, "do_nanosleep");
+    waits_stop(s.waits, 100);
+    struct selection waits = selection_all(s.profile, (struct value_ref){s.streams.waits, 0});
+    assert_int_equal(waitsum_build(&w, &waits, NULL, &err), 0);
+    assert_int_equal(w.n_waits, 3);
+    assert_int_equal(w.n_begun, 1);
+    assert_int_equal(w.n_open, 1);
+    assert_int_equal(w.n_cut, 0);
+    waitsum_done(&w);
+    stage_close(&s);
+}
+
 static char *printed_with_cpu_time(struct stage *s, uint64_t cpu_ns)
 {
     struct waitsum w;
@@ -622,6 +646,20 @@ static void too_small_pool(struct stage *s, int pid, const char *name, uint64_t 
     workers(s, 1, 1, 0, "do_nanosleep");
 }
 
+/* Two fifths of its life a thread must wait for others, however long that is. */
+static void a_pool_is_too_small_only_where_somebody_waits_for_it_for_long(void **state)
+{
+    (void)state;
+    for (uint64_t wait_ms = 300; wait_ms <= 500; wait_ms += 200) {
+        struct stage s = stage_with_wakes();
+        too_small_pool(&s, 1, "disk", wait_ms);
+        pool_on(&s, "0.10 0 0");
+        autofree char *is = insights_of(&s);
+        assert_string_equal(is, wait_ms > 400 ? "pool-too-small" : "");
+        stage_close(&s);
+    }
+}
+
 static void of_pools_that_are_too_small_the_one_most_waited_for_is_named(void **state)
 {
     (void)state;
@@ -741,8 +779,11 @@ static void threads_that_mostly_wait_for_work_are_an_idle_pool(void **state)
         struct stage s = stage_open();
         workers(&s, 32, busy ? 9 : 1, 0, "futex_do_wait");
         pool_on(&s, "0.10 0 0");
-        autofree char *is = insights_of(&s);
+        autofree char *is = insights_of(&s), *said = evidence_of(&s, "pool-idle");
         assert_string_equal(is, busy ? "" : "pool-idle");
+        assert_string_equal(said, busy ? ""
+                                       : "of the 32 threads 'worker' 3.2 were at work on average; "
+                                         "they waited for work for 28.8 s in sum");
         stage_close(&s);
     }
 }
@@ -847,6 +888,7 @@ int main(void)
         cmocka_unit_test(threads_that_mostly_wait_for_work_are_an_idle_pool),
         cmocka_unit_test(threads_without_names_are_a_pool_where_they_wait_at_one_place),
         cmocka_unit_test(a_thread_that_waits_for_files_is_named_with_its_own_place),
+        cmocka_unit_test(waits_that_reach_out_of_the_recording_are_counted),
         cmocka_unit_test(sums_are_by_reason_by_thread_and_by_function),
         cmocka_unit_test(cpu_time_above_running_time_is_that_of_the_switches),
         cmocka_unit_test(the_agent_is_no_place_where_a_program_waits),
@@ -861,6 +903,7 @@ int main(void)
         cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
         cmocka_unit_test(more_threads_than_cpus_are_a_pool_too_large),
         cmocka_unit_test(workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small),
+        cmocka_unit_test(a_pool_is_too_small_only_where_somebody_waits_for_it_for_long),
         cmocka_unit_test(of_pools_that_are_too_small_the_one_most_waited_for_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
