@@ -140,13 +140,17 @@ stopped() { # RECORDER LEAST
     mount -t tmpfs -o size=600k tmpfs small 2>/dev/null || skip "cannot mount a small disk here"
     "$KELVIN" record -a --rotate 1s small/d 2>err &
     recorder=$!
-    wait_until 30 has_recordings small/d 2
+    wait_until 30 has_recordings small/d 4
+    oldest=$(recordings small/d | head -1)
     head -c 10M /dev/zero >small/filler 2>/dev/null || :
-    sleep 3
+    before=$(recordings small/d | tail -1)
+    newer() { [ "$(recordings small/d | tail -1)" != "$before" ]; }
+    # While the disk is full, too.
+    wait_until 30 test ! -e "$oldest"
+    wait_until 30 newer
     kill -0 "$recorder" || fail "it has ended: $(cat err)"
     rm small/filler
     before=$(recordings small/d | tail -1)
-    newer() { [ "$(recordings small/d | tail -1)" != "$before" ]; }
     wait_until 30 newer
     kill -INT "$recorder"
     wait "$recorder" || fail "exit code $?: $(cat err)"
