@@ -191,6 +191,41 @@ E
     complains "not an option"
 }
 
+# User and system time of a process so far, in ticks of 10 ms.
+ticks_of() { # PID
+    sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
+}
+
+@test "screens show the time of their window alone, and as much as the kernel counts" {
+    local before from used seen
+    before=$(ticks_of "$busy") from=$(date +%s%N)
+    kelvin top -p "$busy" -n 6 -d 1 --window 1
+    exits 0
+    used=$((($(ticks_of "$busy") - before) * 1000000000 / (($(date +%s%N) - from) / 100)))
+    seen=$(sed -n 's/^process [0-9]*: \([0-9.]*\) CPUs used.*/\1/p' <<<"$output" | awk '{ sum += $1; n++ } END { printf "%d", 1000 * sum / n }')
+    used=$((used / 10)) # both in thousandths of a CPU
+    ((seen > used * 6 / 10 && seen < used * 14 / 10)) || fail "$seen seen, $used used" "$output"
+    # Six seconds of samples are not those of one.
+    [[ $output != *"in 2 s"* && $output != *"in 6 s"* ]] || fail "$output"
+}
+
+@test "samples that are lost are counted, and a kernel that is hidden is said to be" {
+    "$KELVIN" top -p "$busy" -n 4 -d 1 -F 20000 >screens &
+    local top=$! folder
+    sleep 1
+    kill -STOP "$top"
+    sleep 3
+    kill -CONT "$top"
+    wait "$top"
+    grep -q "[0-9] lost so far" screens || fail "$(cat screens)"
+    [ "$(id -u)" = 0 ] || skip "needs root, to give up its rights"
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -eq 2 ] || skip "kernel.perf_event_paranoid is not 2"
+    folder=$(open_folder)
+    cp "$TARGET/split" "$folder/"
+    run_as_nobody sh -c '"$1/split" 6 >/dev/null & "$1/kelvin" top -p $! -n 1 -d 1' - "$folder"
+    [[ $output == *", kernel hidden"* ]] || fail "$output" "$stderr"
+}
+
 @test "the whole machine has processes" {
     need_record -a -d 0.1
     kelvin top -n 1 -d 2 --by process
