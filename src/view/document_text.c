@@ -98,12 +98,53 @@ static void drop_spare(const struct document_block *t, int *width, int room)
     }
 }
 
+/* A wide column may be cut to so many characters. */
+static int floor_of(const struct document_column *c)
+{
+    int least = least_of(c);
+    return least < MIN_WIDE ? least : MIN_WIDE;
+}
+
+static int room_at_least(const struct document_block *t, const int *width)
+{
+    int needed = 0;
+    for (size_t c = 0; c < t->n_columns; c++) {
+        bool cut = t->columns[c].wide && width[c] > floor_of(&t->columns[c]);
+        needed += width[c] < 0 ? 0 : 2 + (cut ? floor_of(&t->columns[c]) : width[c]);
+    }
+    return needed;
+}
+
+/* The last column of a kind that is there, if it is not the only one; else their number. */
+static size_t find_further(const struct document_block *t, const int *width, bool wide)
+{
+    size_t last = t->n_columns, n = 0;
+    for (size_t c = 0; c < t->n_columns; c++)
+        if (width[c] >= 0 && t->columns[c].wide == wide) {
+            last = c;
+            n++;
+        }
+    return n > 1 ? last : t->n_columns;
+}
+
+/* On a terminal of 40 columns a name and one number say more than lines that are broken in two. */
+static void drop_further(const struct document_block *t, int *width, int room)
+{
+    while (room_at_least(t, width) > room) {
+        size_t c = find_further(t, width, true);
+        if (c == t->n_columns)
+            c = find_further(t, width, false);
+        if (c == t->n_columns)
+            return;
+        width[c] = -1;
+    }
+}
+
 /* A wide column's part of ROOM, where WANTED is what all that share it want at least. */
 static int part_of(const struct document_column *c, int room, int wanted)
 {
-    int least = least_of(c), floor = least < MIN_WIDE ? least : MIN_WIDE;
-    int part = wanted ? room * least / wanted : room;
-    return part > floor ? part : floor;
+    int part = wanted ? room * least_of(c) / wanted : room;
+    return part > floor_of(c) ? part : floor_of(c);
 }
 
 /* Wide columns share the room that the others leave; what one does not need the others may use. */
@@ -129,6 +170,25 @@ static void share_room(const struct document_block *t, int *width, int room)
     for (size_t c = 0; c < t->n_columns; c++)
         if (shares[c])
             width[c] = part_of(&t->columns[c], room, wanted);
+}
+
+/* Where one got its least, others may have to give up what they took before. */
+static void give_back(const struct document_block *t, int *width, int room)
+{
+    for (size_t widest = 0; widest < t->n_columns;) {
+        int used = 0;
+        widest = t->n_columns;
+        for (size_t c = 0; c < t->n_columns; c++) {
+            used += width[c] < 0 ? 0 : 2 + width[c];
+            if (t->columns[c].wide && width[c] > floor_of(&t->columns[c]) &&
+                (widest == t->n_columns || width[c] > width[widest]))
+                widest = c;
+        }
+        if (used <= room)
+            return;
+        if (widest < t->n_columns)
+            width[widest]--;
+    }
 }
 
 static struct text tail_of(struct text t, size_t skip)
@@ -177,7 +237,9 @@ static void print_table(const struct printer *p, const struct document_block *t)
     int width[MAX_COLUMNS];
     document_text_measure(t, width);
     drop_spare(t, width, p->width);
+    drop_further(t, width, p->width);
     share_room(t, width, p->width);
+    give_back(t, width, p->width);
     size_t last = last_shown(t, width);
     for (size_t c = 0; c < t->n_columns; c++) {
         if (width[c] < 0)

@@ -263,3 +263,20 @@ for i in range(300):
     grep -Eq '  one +\.\.[a-z_]*prefix_one\.so$' table || fail "$(<table)"
     grep -Eq '  two +\.\.[a-z_]*prefix_two\.so$' table || fail "$(<table)"
 }
+
+@test "in 40 columns tables have a name and a number rather than broken lines" {
+    local input=$ROOT/tests/golden/views/input table words=0
+    for width in 40 47 56 65; do
+        for table in "shop.txt" "shop.txt --by module" "waits-lock.kelvin --waits" "waits-busy.kelvin --waits" \
+            "waits-child.kelvin --waits"; do
+            # shellcheck disable=SC2086
+            kelvin report $input/$table --width $width
+            exits 0
+            # Rows of tables begin with a number; what a host and a recording are called is no such table.
+            wide=$(LC_ALL=C.UTF-8 grep -E "^ +[0-9].{$((width - 2))}" <<<"$output" | LC_ALL=C.UTF-8 grep -E "^.{$((width + 1))}" || :)
+            [ -z "$wide" ] || fail "$table in $width columns:" "$wide"
+            words=$((words + $(grep -cE '^ +[0-9.]+% .*[a-z]{3}' <<<"$output" || :)))
+        done
+    done
+    [ "$words" -gt 100 ] || fail "$words rows have a share and a name"
+}
