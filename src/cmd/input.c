@@ -527,11 +527,15 @@ static const struct {
     [STREAM_THREAD_STATES] = {true},  [STREAM_WAKEUPS] = {true},
 };
 
-/* Whether OPTS say which of the profile's streams is meant. */
+/*
+ * Whether OPTS say which of the profile's streams is meant. Waits and states of threads both have
+ * "blocked" and "runnable": who asks for these by name means the stacks, which states have not.
+ */
 static bool event_is_chosen(const struct input *in, const struct input_opts *opts,
                             const struct stream *shown)
 {
-    return opts->event || (opts->value && profile_value_chooses(in->profile, opts->value, shown));
+    return opts->event || (opts->value && (stream_kind_of(in->profile, shown) == STREAM_WAITS ||
+                                           profile_value_chooses(in->profile, opts->value, shown)));
 }
 
 void input_tell_others(const struct input *in, const struct input_opts *opts)

@@ -143,7 +143,7 @@ static size_t waitpath_chars(const struct waitpaths *w, struct text name, size_t
 static size_t waitpath_entry_room(const struct waitpaths *w, const struct waitpath *path,
                                   size_t caller)
 {
-    if (!path->libc_entry || caller >= path->names.n)
+    if (!path->libc_entry || caller >= path->names.n || w->room < 2 * LEAST_NAME)
         return SHORT_NAME;
     size_t used = waitpath_chars(w, path->names.at[caller], SHORT_NAME) + ARROW +
                   (caller > 1 ? strlen(SKIPPED) : 0);
