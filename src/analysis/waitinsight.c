@@ -390,6 +390,7 @@ size_t waitinsight_find(const struct waitsum *w, struct waitinsight ret[WAITINSI
                                                                           test_no_cpu,
                                                                           test_stuck,
                                                                           test_locks,
+                                                                          waitinsight_each_other,
                                                                           test_io,
                                                                           test_wakes,
                                                                           test_timers,

@@ -4,6 +4,8 @@
  *     no-cpu        threads that could run had no CPU for much of the time they wanted one
  *     stuck-on-locks  threads that wait for a lock from the beginning to the end
  *     lock-waits    much of the threads' time goes to waiting for locks
+ *     wait-for-each-other  threads wait at one place until another of them is at a second one: most
+ *                     often a lock that is not of pthreads. Known only where wakers are
  *     io-in-path    a thread that works spends much of its time waiting for files or memory
  *     page-faults   the same, of memory that must be read first
  *     wakes-often   a place where threads wait very often and very shortly
@@ -22,7 +24,7 @@
 #pragma once
 #include "analysis/waitsum.h"
 
-enum { WAITINSIGHTS_MAX = 9 };
+enum { WAITINSIGHTS_MAX = 10 };
 
 struct waitinsight {
     const char *id, *advice;
@@ -32,6 +34,9 @@ struct waitinsight {
 
 /* Returns how many there are, those about the most time first. */
 size_t waitinsight_find(const struct waitsum *w, struct waitinsight ret[WAITINSIGHTS_MAX]);
+
+/* Called by waitinsight_find(): threads that wait for each other. */
+bool waitinsight_each_other(const struct waitsum *w, struct waitinsight *ret);
 
 /* Called by waitinsight_find(): pools of threads, which are threads of a process with one name. */
 bool waitinsight_large_pool(const struct waitsum *w, struct waitinsight *ret);

@@ -8,9 +8,11 @@ setup_file() {
     cat >planted.c <<'EOF'
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -63,6 +65,40 @@ static void run_pool(int n, int many, int rounds)
     pthread_cond_broadcast(&work);
     pthread_mutex_unlock(&mutex);
     for (int i = 0; i < n; i++)
+        pthread_join(t[i], NULL);
+}
+/* A lock of a futex of our own. */
+static int word;
+static void futex(int op, int value) { syscall(SYS_futex, &word, op, value, NULL, NULL, 0); }
+__attribute__((noinline)) static void own_lock(void)
+{
+    int was = 0;
+    if (__atomic_compare_exchange_n(&word, &was, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    while (__atomic_exchange_n(&word, 2, __ATOMIC_ACQUIRE))
+        futex(FUTEX_WAIT_PRIVATE, 2);
+}
+__attribute__((noinline)) static void own_unlock(void)
+{
+    if (__atomic_exchange_n(&word, 0, __ATOMIC_RELEASE) == 2)
+        futex(FUTEX_WAKE_PRIVATE, 1);
+    burn(100); /* to be seen here */
+}
+static void *own(void *arg)
+{
+    for (int i = 0; i < 60; i++) {
+        own_lock();
+        nap(2000);
+        own_unlock();
+    }
+    return arg;
+}
+static void run_own(void)
+{
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, own, NULL);
+    for (int i = 0; i < 4; i++)
         pthread_join(t[i], NULL);
 }
 static void *convoy(void *arg)
@@ -119,6 +155,7 @@ int main(int n, char **args)
     if (!strcmp(w, "timers")) for (int i = 0; i < 3000; i++) nap(200);
     if (!strcmp(w, "naps")) for (int i = 0; i < 40; i++) { burn(1000); nap(10000); }
     if (!strcmp(w, "convoy")) run_convoy();
+    if (!strcmp(w, "own")) run_own();
     if (!strcmp(w, "sync")) run_sync();
     if (!strcmp(w, "pingpong")) run_pingpong();
     if (!strcmp(w, "burn")) burn(500000);
@@ -166,6 +203,14 @@ gets() { # WHAT IDS
     [[ $(<is) =~ ^(io-in-path)?\ ?(wakes-often)?$ ]] || fail "$(<is)"
     [[ $("$KELVIN" report --waits --format json r.kelvin | jq '.threads[0] | .blocked_by_reason_ns.fsync > 0.25 * .wall_ns') != true ||
         $(<is) == io-in-path* ]] || fail "$("$KELVIN" report --waits r.kelvin)"
+}
+
+@test "a lock that a program makes of a futex is one, by who ends the waits" {
+    insights_of own >is
+    [ "$("$KELVIN" report --waits --format json r.kelvin | jq .wakers_recorded)" = true ] || skip "wakers are not seen here"
+    [ "$(<is)" = wait-for-each-other ] || fail "$(<is)" "$("$KELVIN" report --waits r.kelvin)"
+    "$KELVIN" report --waits r.kelvin | tr -s '\n ' ' ' | grep -q 'waits (futex) in own_lock that end when another of these threads calls own_unlock' ||
+        fail "$("$KELVIN" report --waits r.kelvin)"
 }
 
 @test "two threads that hand a byte to and fro wake too often; who computes gets no advice on waits" {

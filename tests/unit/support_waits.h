@@ -28,6 +28,18 @@ static inline struct stage stage_open(void)
     return s;
 }
 
+/* The same where it is seen who ends waits. */
+static inline struct stage stage_with_wakes(void)
+{
+    struct stage s = {.profile = profile_new()};
+    struct err err;
+    s.waits = waits_new(s.profile);
+    waits_expect_wakes(s.waits);
+    assert_int_equal(waits_start(s.waits, &err), 0);
+    assert_true(waitstream_find(s.profile, &s.streams));
+    return s;
+}
+
 static inline void stage_close(struct stage *s)
 {
     waits_free(s->waits);

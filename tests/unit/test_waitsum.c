@@ -600,17 +600,6 @@ static void boss_waits(struct stage *s, const char *waker)
     boss_waits_from(s, waker, 1000);
 }
 
-static struct stage stage_with_wakes(void)
-{
-    struct stage s = {.profile = profile_new()};
-    struct err err;
-    s.waits = waits_new(s.profile);
-    waits_expect_wakes(s.waits);
-    assert_int_equal(waits_start(s.waits, &err), 0);
-    assert_true(waitstream_find(s.profile, &s.streams));
-    return s;
-}
-
 static void workers_that_are_never_idle_while_cpus_are_make_a_pool_too_small(void **state)
 {
     (void)state;
