@@ -1,17 +1,47 @@
 #include "base/cachefile.h"
 #include "base/path.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 enum { FILE_MAX_BYTES = 512 << 20 };
+
+/* Whether nobody but us and root can put something else into the place of what is in FOLDER. */
+static bool is_ours(const char *folder)
+{
+    struct stat st;
+    if (stat(folder, &st) != 0)
+        return errno == ENOENT;
+    bool open_to_all = (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX);
+    return (st.st_uid == geteuid() || st.st_uid == 0) && !open_to_all;
+}
+
+/*
+ * The variables may be those of somebody else, as where sudo or su keep them: then whoever owns the
+ * folder would lead what root writes to where he likes.
+ */
+static char *only_ours(char *folder)
+{
+    autofree char *at = mem_strdup(folder);
+    bool ours = is_ours(at);
+    for (char *slash; ours && (slash = strrchr(at, '/')) && slash > at;) {
+        *slash = '\0';
+        ours = is_ours(at);
+    }
+    if (ours)
+        return folder;
+    free(folder);
+    return NULL;
+}
 
 char *cachefile_folder(void)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (cache && cache[0] == '/')
-        return mem_printf("%s/kelvin", cache);
-    return home && home[0] == '/' ? mem_printf("%s/.cache/kelvin", home) : NULL;
+        return only_ours(mem_printf("%s/kelvin", cache));
+    return home && home[0] == '/' ? only_ours(mem_printf("%s/.cache/kelvin", home)) : NULL;
 }
 
 static char *path_of(const char *name)

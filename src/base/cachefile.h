@@ -8,7 +8,10 @@
 #pragma once
 #include "base/buf.h"
 
-/* $XDG_CACHE_HOME/kelvin or ~/.cache/kelvin, NULL for nowhere. Free the result. */
+/*
+ * $XDG_CACHE_HOME/kelvin or ~/.cache/kelvin, NULL for nowhere: also where that, or a folder above,
+ * is another user's. Free the result.
+ */
 char *cachefile_folder(void);
 
 /* The content of NAME, e.g. "unwind/1234.rows", below the folder. */

@@ -179,3 +179,26 @@ plant_none() {
         [ "$(stat -c %a "$file")" = 600 ] || fail "$file: $(stat -c %a "$file")"
     done
 }
+
+# sudo and su may keep HOME and XDG_CACHE_HOME.
+@test "nothing is written to a cache folder of another user, nor to where it leads" {
+    need_record -- true
+    local how
+    mkdir ../victim ../home
+    for how in link folder parent; do
+        rm -rf ../home/.cache
+        case $how in
+        link) mkdir ../home/.cache && ln -s "$(realpath ../victim)" ../home/.cache/kelvin ;;
+        folder) mkdir -p ../home/.cache/kelvin ;;
+        parent) mkdir -p -m 777 ../home/.cache ;;
+        esac
+        [ $how = parent ] || chown -h -R $OTHER ../home/.cache
+        HOME=$(realpath ../home) "$KELVIN" record -q -o x.kelvin -- python3 -c 'sum(range(10**6))'
+        [ -z "$(ls -A ../victim)" ] || fail "$how: $(ls -A ../victim)"
+        [ -z "$(find ../home -user 0 -path '*kelvin*')" ] || fail "$how: $(find ../home)"
+    done
+    # One's own is used.
+    rm -rf ../home/.cache
+    HOME=$(realpath ../home) "$KELVIN" record -q -o x.kelvin -- python3 -c 'sum(range(10**6))'
+    [ -n "$(find ../home/.cache/kelvin -type f)" ] || fail "no cache: $(find ../home)"
+}
