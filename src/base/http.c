@@ -38,10 +38,22 @@ static bool url_is_plain(const char *url)
     return true;
 }
 
+/* A password would be sent without encryption, and kept among the options of a recording. */
+static bool url_has_user(struct text url)
+{
+    const char *host = memmem(url.at, url.n, "://", 3);
+    const char *end = host ? memchr(host + 3, '/', (size_t)(url.at + url.n - host - 3)) : NULL;
+    return host && memchr(host, '@', (size_t)((end ? end : url.at + url.n) - host));
+}
+
 int http_url_parse(const char *url, struct http_url *ret, struct err *err)
 {
     struct text rest = text_of(url);
     *ret = (struct http_url){.port = "80"};
+    if (url_has_user(rest))
+        return err_set(err, EXIT_ERROR,
+                       "the address has a user or password in it (before '@'), and there is no TLS "
+                       "here: leave them out, and send to a collector on this machine");
     if (text_starts(rest, "https://"))
         return err_set(
             err, EXIT_ERROR,

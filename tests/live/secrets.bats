@@ -55,6 +55,17 @@ tells_nothing() { # WORD PATH...
     tells_nothing hunter2 info
 }
 
+@test "a password in the address of a collector is refused, and quoted nowhere" {
+    local url
+    for url in http://user:hunter2@127.0.0.1:4318 https://hunter2@example.com/x http://:hunter2@127.0.0.1; do
+        kelvin record --otlp $url -o x.kelvin -- true
+        exits 125
+        complains "password"
+        [[ $stderr != *hunter2* ]] || fail "$stderr"
+        [ ! -e x.kelvin ]
+    done
+}
+
 write_suite() { # LINES-FOR-PUBLISH...
     cp "$TARGET/split" app
     cat >kelvin.conf <<CONF
