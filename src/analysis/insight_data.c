@@ -87,7 +87,7 @@ static void advise_on_unfinished(struct insight_found *ret, struct text why)
                           "never used. Totals of the outer functions are too small by that much."},
         {"no unwind rule", "Totals of the outer functions are too small by that much. C and C++ "
                            "get unwind rules with -fasynchronous-unwind-tables. Code of other "
-                           "compilers may have none at all (GHC's Haskell)."},
+                           "compilers may have none at all (Go's assembly, GHC's Haskell)."},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (memmem(why.at, why.n, known[i].word, strlen(known[i].word)))

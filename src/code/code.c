@@ -6,6 +6,7 @@
 #include "symbol/debugfile.h"
 #include "symbol/demangle.h"
 #include "symbol/elfsym.h"
+#include "symbol/gofuncs.h"
 
 enum { RANK_FUNCTION, RANK_LABEL, RANK_UNWIND };
 
@@ -179,6 +180,19 @@ static void add_unwind_starts(struct code *c)
     }
 }
 
+/* Those of a stripped Go program. */
+static void add_go_functions(struct code *c)
+{
+    struct gofuncs g;
+    struct gofunc f;
+    if (elffile_section(c->main.elf, SHT_SYMTAB) || !gofuncs_open(&g, c->main.elf))
+        return;
+    for (size_t i = 0; i < g.n; i++)
+        if (gofuncs_get(&g, i, &f) && section_of(c, f.start))
+            *vec_push(&c->functions) = (struct code_function){
+                f.start, f.end - f.start, arena_text(&c->names, f.name).at, RANK_FUNCTION};
+}
+
 static int by_function_start(const void *a, const void *b)
 {
     const struct code_function *x = a, *y = b;
@@ -246,6 +260,7 @@ static void find_functions(struct code *c)
 {
     add_symbols(c);
     size_t n_symbols = c->functions.n;
+    add_go_functions(c);
     add_unwind_starts(c);
     if (c->functions.n)
         merge_starts(c, n_symbols);

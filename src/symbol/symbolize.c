@@ -4,6 +4,7 @@
 #include "symbol/debugdata.h"
 #include "symbol/dwarf.h"
 #include "symbol/finder.h"
+#include "symbol/gofuncs.h"
 #include "symbol/jitdump.h"
 #include "symbol/jitfile.h"
 #include "symbol/kallcache.h"
@@ -153,6 +154,8 @@ static void name_from_files(struct symbolizer *s, struct lookup *l, struct elffi
     if (main && lookup_count_unnamed(l))
         plt_name(l, main->elf);
     elfsyms_name_rest(&symbols, l);
+    if (main && lookup_count_unnamed(l))
+        gofuncs_name(l, main->elf);
     alias_fold(&symbols, l);
     elfsyms_done(&symbols);
     debugdata_close(&packed);

@@ -153,6 +153,52 @@ C
     [[ $output != *"'kelvin annotate' shows"* ]] || fail "$output"
 }
 
+# Debian's Go programs and all built with -ldflags=-s have no symbols, but the table of their own stack traces.
+@test "a stripped Go program has the same names as one with symbols" {
+    command -v go >/dev/null || skip "no go"
+    export HOME=$PWD GOCACHE=$PWD/cache GOFLAGS=-mod=mod
+    cat >work.go <<'GO'
+package main
+
+type box struct{ sum int }
+
+//go:noinline
+func (b *box) fill(n int) {
+	for i := 0; i < n; i++ {
+		b.sum += i ^ b.sum
+	}
+}
+
+func main() {
+	b := &box{}
+	b.fill(300000000)
+	println(b.sum)
+}
+GO
+    local flags names=()
+    for flags in "" -s; do
+        go build -ldflags="$flags" -o work work.go
+        record ./work
+        [ "$(share 'main.(*box).fill')" -ge 90 ] || fail "$("$KELVIN" fold app.kelvin | tail -n 5)"
+        names+=("$("$KELVIN" report app.kelvin --format json | jq -r '.by_self[0].name')")
+        kelvin annotate app.kelvin 'main.(*box).fill'
+        exits 0
+        kelvin simd work
+        [[ $output =~ " in "[0-9]",".*" functions" ]] || fail "$output"
+    done
+    [ "${names[0]}" = "${names[1]}" ]
+    ! readelf -SW work | grep -q ' [.]symtab ' || fail "it has symbols"
+    # Whatever the table says, nothing is read outside of it.
+    local at i
+    at=$((16#$(readelf -SW work | awk '{ sub(/^ *\[ */, "") } $2 == ".gopclntab" { print $5 }')))
+    for i in 8 24 32 64; do
+        cp work damaged
+        printf '\377\377\377\377\377\377\377\177' | dd of=damaged bs=1 seek=$((at + i)) conv=notrunc 2>/dev/null
+        kelvin simd damaged
+        [ "$status" -lt 126 ] || fail "byte $i: $status $stderr"
+    done
+}
+
 @test "copies of a program are one module" {
     echo 'int main(void) { for (volatile long i = 0; i < 200000000; i++) ; return 0; }' >one.c
     cc -O1 -o one one.c
