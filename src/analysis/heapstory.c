@@ -485,6 +485,8 @@ int heapstory_build(struct heapstory *s, const struct profile *p, const struct h
     s->sampled = heapstream_find_column(p, s->stream, HEAP_SAMPLES) >= 0;
     s->lossy = profile_stream(p, s->stream)->lost > 0;
     s->attached = meta_find(&p->meta, META_HEAP_SINCE) != NULL;
+    const char *followed = meta_find(&p->meta, META_HEAP_END_S);
+    s->followed_s = followed ? strtod(followed, NULL) : 0;
     struct place_map m = {.story = s};
     m.of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.of_stack);
     m.known = mem_calloc(p->stacks.nodes.n + 1, sizeof *m.known);

@@ -64,6 +64,7 @@ struct heapstory {
     uint64_t sample_bytes;  /* one sample in so many; 0 = every block, or not known */
     uint64_t processes;     /* that the numbers are sums over; 0 = not known */
     uint64_t running;       /* of these, when the recording ended */
+    double followed_s;      /* from then on nothing was looked at; 0 = to the end */
     bool attached;          /* the process ran already: only blocks that came since are known */
     bool has[STORY_VALUES]; /* what the input knows: the rest is 0 and says nothing */
     bool timed;             /* it knows when */
@@ -208,8 +209,9 @@ static inline double heapstory_seconds(const struct heapstory *s, uint64_t time_
 /* How long blocks came and went: what the numbers per second are of. */
 static inline double heapstory_active_seconds(const struct heapstory *s)
 {
-    return s->part_live ? (double)(s->part_to_ns - s->part_from_ns) / 1e9
-                        : heapstory_seconds(s, s->end_ns);
+    double seconds = s->part_live ? (double)(s->part_to_ns - s->part_from_ns) / 1e9
+                                  : heapstory_seconds(s, s->end_ns);
+    return s->followed_s > 0 && s->followed_s < seconds ? s->followed_s : seconds;
 }
 
 /* What stands out; called by heapstory_build(). */

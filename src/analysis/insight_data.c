@@ -582,14 +582,16 @@ INSIGHT_TEST(insight_test_agent)
     if (meta_find(&f->profile->meta, META_MACHINE)) /* somebody else records there */
         return false;
     autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
+    bool probes = meta_find(&f->profile->meta, META_HEAP_SINCE); /* those of a running process */
     for (uint32_t i = 0; i < f->rows.n; i++)
-        in_set[i] =
-            text_is(profile_module_name(f->profile, f->rows.at[i].mapping), "libkelvin-heap.so");
+        in_set[i] = text_is(profile_module_name(f->profile, f->rows.at[i].mapping),
+                            probes ? "[uprobes]" : "libkelvin-heap.so");
     struct flat_share s = flat_share_of_set(f, in_set, FLAT_TOTAL);
     if (insight_surely(f, &s) < self->least)
         return false;
     insight_share(&ret->evidence, &s);
-    buf_str(&ret->evidence, " goes to allocations with kelvin's own counting of them");
+    buf_str(&ret->evidence, probes ? " goes to the probes with which kelvin follows the heap"
+                                   : " goes to allocations with kelvin's own counting of them");
     ret->stacks = flat_mark_stacks(f, in_set, FLAT_TOTAL);
     return true;
 }

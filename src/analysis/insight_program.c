@@ -225,6 +225,9 @@ INSIGHT_TEST(insight_test_kernel)
     buf_str(&ret->evidence, " goes to the kernel");
     add_member(&ret->evidence, f, in_set, s.share, FLAT_SELF);
     add_callers(&ret->evidence, f, in_set);
+    if (meta_find(&f->profile->meta, META_HEAP_SINCE))
+        buf_str(&ret->advice, "Much of that may be the probes with which kelvin follows the heap: "
+                              "record again without the heap to see. ");
     advise_on_kernel(&ret->advice, f, self->least);
     ret->stacks = flat_mark_stacks(f, in_set, FLAT_SELF);
     return true;

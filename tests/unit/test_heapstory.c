@@ -335,9 +335,28 @@ static void known_leaks_are_counted_apart(void **state)
     profile_free(p);
 }
 
+/* Probes that cost too much are taken away: what came until then is of that time. */
+static void a_rate_is_of_the_time_that_the_heap_was_followed(void **state)
+{
+    (void)state;
+    struct profile *p = new_heap();
+    struct heapstory s;
+    struct err err;
+    heap_took(p, &(struct heap_row){"a", 0, 10, 100, .frees = 1, .freed = 1});
+    heap_took(p, &(struct heap_row){"a", 10000, .frees = 1, .freed = 1});
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(heapstory_build(&s, p, NULL, &err), 0);
+        assert_float_equal(heapstory_active_seconds(&s), i ? 2 : 10, 1e-6);
+        heapstory_done(&s);
+        meta_set_str(&p->meta, META_HEAP_END_S, "2.0");
+    }
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rate_is_of_the_time_that_the_heap_was_followed),
         cmocka_unit_test(lost_records_are_known_to_the_story),
         cmocka_unit_test(a_heap_without_its_end_has_no_peak_of_0),
         cmocka_unit_test(growth_is_between_two_times),

@@ -146,6 +146,11 @@ static void nobody_is_told_to_make_kelvins_own_code_faster(void **state)
     autobuf struct buf ids = {0}, evidence = {0};
     ask(with_module("/x/libkelvin-heap.so", "stackwalk_trie_add"), &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "heap-recorded");
+    struct profile *probed = with_module("[uprobes]", "[uprobes]");
+    meta_set_str(&probed->meta, META_HEAP_SINCE, "attach");
+    ids.n = 0;
+    ask(probed, &ids, &evidence);
+    assert_non_null(strstr(buf_cstr(&ids), "heap-recorded"));
 }
 
 /* All memory comes from there: who asks for it matters. */
