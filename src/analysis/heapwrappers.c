@@ -49,15 +49,15 @@ static bool is_of_language(struct text name)
 /* Functions of widely used libraries and a custom of the field that only pass a call on. */
 static bool is_known_wrapper(struct text name)
 {
-    static const char *const names[] = {"xmalloc",          "xcalloc",           "xrealloc",
-                                        "xstrdup",          "xstrndup",          "xmemdup",
-                                        "xzalloc",          "PyObject_Malloc",   "PyObject_Calloc",
-                                        "PyObject_Realloc", "CRYPTO_malloc",     "CRYPTO_zalloc",
-                                        "CRYPTO_realloc",   "CRYPTO_strdup",     "av_malloc",
-                                        "av_mallocz",       "av_calloc",         "av_realloc",
-                                        "av_strdup",        "sqlite3_malloc",    "sqlite3Malloc",
-                                        "sqlite3MemMalloc", "sqlite3MemRealloc", "zmalloc",
-                                        "zcalloc",          "zrealloc",          NULL};
+    static const char *const names[] = {
+        "xmalloc",         "xcalloc",          "xrealloc",          "xstrdup",
+        "xstrndup",        "xmemdup",          "xzalloc",           "PyObject_Malloc",
+        "PyObject_Calloc", "PyObject_Realloc", "CRYPTO_malloc",     "CRYPTO_zalloc",
+        "CRYPTO_realloc",  "CRYPTO_strdup",    "av_malloc",         "av_mallocz",
+        "av_calloc",       "av_realloc",       "av_strdup",         "sqlite3_malloc",
+        "sqlite3Malloc",   "sqlite3MemMalloc", "sqlite3MemRealloc", "zmalloc",
+        "zcalloc",         "zrealloc",         "AllocateHeap", /* OpenJDK */
+        "ReallocateHeap",  "os::malloc",       "os::realloc",       NULL};
     static const char *const starts[] = {"g_malloc", "g_realloc", "g_slice_", "g_strdup",
                                          "PyMem_",   "_PyMem_",   NULL};
     return text_is_one_of(name, names) || starts_with_one_of(name, starts);

@@ -382,6 +382,7 @@ bool heap_poll(struct heap *h)
 static void describe_stacks(struct heap *h)
 {
     struct stream *s = profile_stream(h->opts.profile, h->tally.stream);
+    stackwalk_end(&h->stacks);
     for (int i = STACKWALK_END_WHOLE + 1; i < STACKWALK_ENDS; i++)
         if (h->tally.unfinished[i])
             profile_set_unfinished(h->opts.profile, h->tally.stream,

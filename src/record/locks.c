@@ -121,6 +121,7 @@ static void locks_describe(struct locks *l)
 {
     struct profile *p = l->opts.profile;
     const int streams[] = {l->waits, l->holders, l->orders, l->holds, l->created};
+    stackwalk_end(&l->stacks);
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
         struct stream *s = profile_stream(p, streams[i]);
         s->lost_known = s->unfinished_known = true;

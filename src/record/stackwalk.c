@@ -32,6 +32,12 @@ int stackwalk_open(struct stackwalk *s, struct profile *p, struct channel *c, st
     return 0;
 }
 
+void stackwalk_end(struct stackwalk *s)
+{
+    if (s->spaces)
+        processes_find_maps(s->spaces);
+}
+
 void stackwalk_close(struct stackwalk *s)
 {
     shared_close(&s->trie);

@@ -26,6 +26,9 @@ struct stackwalk {
 int stackwalk_open(struct stackwalk *s, struct profile *p, struct channel *c, struct err *err);
 void stackwalk_close(struct stackwalk *s);
 
+/* No more stacks come: what programs left about the code they made is there now. */
+void stackwalk_end(struct stackwalk *s);
+
 /* A process has reported what it has mapped: answer. The caller wakes its rings. */
 void stackwalk_take_maps(struct stackwalk *s, int pid, const struct record *rec);
 

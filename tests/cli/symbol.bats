@@ -153,6 +153,42 @@ C
     [[ $output != *"'kelvin annotate' shows"* ]] || fail "$output"
 }
 
+# The heap's stacks are walked by another room of the recorder.
+@test "a perf map that is written as the program exits names its code on stacks of the heap" {
+    [ "$(uname -m)" = x86_64 ] || skip "its code is for x86-64"
+    cat >late.c <<'C'
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* push rbp; mov rbp,rsp; mov edi,100; mov rax,malloc; call rax; pop rbp; ret */
+static uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0xbf, 100, 0, 0, 0, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3};
+int main(void)
+{
+    char name[64];
+    void *(*allocate)(size_t) = malloc;
+    memcpy(code + 11, &allocate, 8);
+    uint8_t *at = mmap((void *)0x200000000, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    memcpy(at, code, sizeof code);
+    for (int i = 0; i < 1000; i++)
+        ((void *(*)(void))at)();
+    snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)getpid());
+    FILE *map = fopen(name, "w");
+    fprintf(map, "200000000 1000 late_alloc_name\n");
+    fclose(map);
+    puts(name);
+    return 0;
+}
+C
+    cc -O0 -o late late.c
+    map=$("$KELVIN" record -q --min-samples 0 --heap -o app.kelvin -- ./late)
+    rm -f "$map"
+    kelvin fold --value allocations app.kelvin
+    [[ $output == *late_alloc_name* ]] || fail "$output"
+}
+
 # Debian's Go programs and all built with -ldflags=-s have no symbols, but the table of their own stack traces.
 @test "a stripped Go program has the same names as one with symbols" {
     command -v go >/dev/null || skip "no go"

@@ -67,8 +67,9 @@ static void widely_used_wrappers_are_known_by_their_whole_names(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "av_malloc", "CRYPTO_zalloc",   "sqlite3Malloc", "g_strdup",
-        "xmalloc",   "PyObject_Malloc", "strdup",        "operator new(unsigned long)"};
+        "av_malloc",       "AllocateHeap", "CRYPTO_zalloc",
+        "sqlite3Malloc",   "g_strdup",     "xmalloc",
+        "PyObject_Malloc", "strdup",       "operator new(unsigned long)"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         autofree char *path = mem_printf("main;parse;%s;malloc", names[i]);
         assert_single_place(path, "parse");
