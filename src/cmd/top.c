@@ -330,7 +330,7 @@ static int top_pass_time(struct top *t, uint64_t until_ns, struct err *err)
 {
     enum { TURN_MS = 100 };
     for (bool key = false; !key && !t->over;) {
-        uint64_t now_ns = clock_monotonic_ns();
+        uint64_t now_ns = clock_kernel_ns();
         int left_ms = now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000u) + 1 : 0;
         struct pollfd fds[] = {{.fd = watch_fd(t->watch), .events = POLLIN},
                                {.fd = t->signals.fd, .events = POLLIN},
@@ -361,19 +361,18 @@ static bool is_gone(const struct top *t)
 
 static int run_screens(struct top *t, struct err *err)
 {
-    uint64_t delay_ns = (uint64_t)(t->opts->delay_s * 1e9),
-             next_ns = clock_monotonic_ns() + delay_ns;
+    uint64_t delay_ns = (uint64_t)(t->opts->delay_s * 1e9), next_ns = clock_kernel_ns() + delay_ns;
     if (t->view.escapes && draw(t, err) != 0)
         return -1;
     for (long n = 0; !t->over && !is_gone(t) && (!t->opts->times || n < t->opts->times);) {
         if (top_pass_time(t, next_ns, err) != 0)
             return -1;
-        bool due = clock_monotonic_ns() >= next_ns;
+        bool due = clock_kernel_ns() >= next_ns;
         n += due;
         if ((due || t->view.escapes) && draw(t, err) != 0)
             return -1;
         if (due) /* names of a new program may take longer than the delay */
-            next_ns = clock_monotonic_ns() + delay_ns;
+            next_ns = clock_kernel_ns() + delay_ns;
     }
     return 0;
 }

@@ -1,11 +1,11 @@
 /* pasts.c - past medians as a line with change points; see pasts.h. */
 #include "store/pasts.h"
+#include "base/clock.h"
 #include "stats/changepoint.h"
 #include "stats/repeats.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 enum { PAST_MOST = 300 }; /* sessions: more cannot be told apart in a chart */
 
@@ -23,7 +23,8 @@ static struct store_point point_now(const struct series_set *now, const struct s
                                     enum measure m)
 {
     const char *commit = meta_find(&now->meta, META_COMMIT);
-    struct store_point p = {.time_s = (int64_t)time(NULL), .baseline = "now"};
+    struct store_point p = {.time_s = (int64_t)(clock_wall_ns() / CLOCK_SECOND_NS),
+                            .baseline = "now"};
     autofree double *values = mem_calloc(s->runs.n + 1, sizeof *values);
     size_t n = series_values(s, m, values);
     repeats_sort(values, n);

@@ -131,7 +131,7 @@ int run_suite(struct run *r, char *const *names, size_t n, struct err *err)
     struct suite *s = &r->suite;
     struct run_names wanted = {names, n};
     note_project(s);
-    s->time_s = (int64_t)time(NULL);
+    s->time_s = (int64_t)(clock_wall_ns() / CLOCK_SECOND_NS);
     const char *folder = conf_text(&s->conf, "", "publish.folder");
     if (!*folder)
         return err_set(err, EXIT_ERROR, "publish.folder is empty: name a folder, such as perf");

@@ -103,7 +103,7 @@ static int watch_start(struct watch *w, struct err *err)
     processes_set_live(w->processes);
     if (!w->opts.pid)
         processes_set_labels(w->processes, &w->machine.wish);
-    w->start_ns = clock_monotonic_ns();
+    w->start_ns = clock_kernel_ns();
     if (!w->opts.pid)
         ask_idle(w, w->start_ns);
     return open_engine(w, err);
@@ -162,7 +162,7 @@ static void begin_anew(struct watch *w)
     add_stream(w);
     profile_free(old);
     w->samples.n = w->first = 0;
-    w->start_ns = clock_monotonic_ns();
+    w->start_ns = clock_kernel_ns();
 }
 
 static void drop_old(struct watch *w, uint64_t from_ns)
@@ -230,7 +230,7 @@ void watch_select(struct watch *w, struct watch_state *ret)
     uint64_t window_ns = (uint64_t)(w->opts.window_s * 1e9); /* may reach back before the boot */
     if (w->profile->stacks.nodes.n > STACKS_MAX)
         begin_anew(w);
-    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_kernel_ns();
     uint64_t from_ns = now_ns - w->start_ns > window_ns ? now_ns - window_ns : w->start_ns;
     drop_old(w, from_ns);
     double cpu_ns = watch_put_rows(w), seconds = (double)(now_ns - from_ns) / 1e9;

@@ -282,25 +282,8 @@ weighs_right() { # PERCENT
     [[ $output == libz.so.1:*libkelvin-agent.so* ]] || fail "$output"
 }
 
-# What faketime does: 30 years ago, from the program's view.
-make_fake_clock() {
-    cat >fake.c <<'C'
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-int clock_gettime(clockid_t clock, struct timespec *t)
-{
-    int failed = (int)syscall(SYS_clock_gettime, clock, t);
-    if (clock == CLOCK_MONOTONIC || clock == CLOCK_REALTIME)
-        t->tv_sec -= 1000000000;
-    return failed;
-}
-C
-    cc -shared -fPIC -O1 -o fake.so fake.c
-}
-
 @test "a preloaded library that fakes the clock changes nothing, in the program or in kelvin" {
-    make_fake_clock
+    make_fake_clock fake.so
     record sh -c "LD_PRELOAD=$PWD/fake.so:\$LD_PRELOAD exec '$TARGET/split' 1"
     exits 0
     [[ $stderr != *"were lost"* ]] || fail "$stderr"

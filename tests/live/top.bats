@@ -42,6 +42,13 @@ press() { # COLUMNS ROWS KEYS COMMAND...
     [[ $output == *"no name matches the filter"* ]] || fail "$output"
 }
 
+@test "a preloaded library that fakes the clock hides no samples" {
+    make_fake_clock fake.so
+    LD_PRELOAD=$PWD/fake.so kelvin top -p "$busy" -n 1 -d 2
+    exits 0
+    [[ $output == *part_sixty* ]] || fail "$output"
+}
+
 @test "keys sort, filter, show callers, pause and save, and q leaves the terminal as it was" {
     press 80 24 "wait:part s t wait:split f wait:part / part Enter wait:part c wait:caller c p wait:paused w wait:saved q" \
         "$KELVIN" top -p "$busy" -d 1
