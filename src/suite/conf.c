@@ -236,6 +236,8 @@ static void complaints_move(struct file *f, struct buf *errors)
 static bool is_line(struct text t)
 {
     bool blank_before = true;
+    if (!t.n || t.at[0] == '#')
+        return true;
     for (size_t i = 0; i < t.n; i++) {
         if (t.at[i] == '=' || t.at[i] == ':')
             return true;
@@ -243,7 +245,7 @@ static bool is_line(struct text t)
             return i == 0;
         blank_before = isspace((unsigned char)t.at[i]);
     }
-    return !t.n || t.at[0] == '#';
+    return false;
 }
 
 /* What inih could not hold of LINE, for which it has ROOM, or could not read; NULL = nothing. */

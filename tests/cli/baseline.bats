@@ -185,7 +185,7 @@ start_others() { # CPU
     echo two >input
     kelvin bench -q --runs 6 --against main './app input'
     exits 0
-    [[ $stderr == *"compared with the figures of 'main', not side by side: the program is still the same, and the files that it is given changed"* ]] || fail "$stderr"
+    [[ $stderr == *"compared with the figures of 'main', not side by side: the program is the same, but the files that its command line names changed"* ]] || fail "$stderr"
     echo broken >>.kelvin/programs/main/program/app
     kelvin bench -q --runs 6 --against main './app input'
     [[ $stderr == *"not side by side: the program that the baseline kept is gone"* ]] || fail "$stderr"

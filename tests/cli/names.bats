@@ -214,7 +214,7 @@ pprof() { # FILE BUILD-ID OFFSET-IN-MAPPING OFFSET-IN-FILE
 @test "a program that was rebuilt is compared by the names that its recordings carry, when the old one is gone" {
     can_record
     local work
-    for work in 3 15; do
+    for work in 3 30; do
         cat >app.c <<SOURCE
 #define WORK __attribute__((noinline)) static unsigned long
 #define LOOP(n) unsigned long x = n; for (unsigned long i = 0; i < n; i++) x = x * 6364136223846793005ul + (x >> 7); return x
@@ -230,11 +230,11 @@ SOURCE
         "$KELVIN" record -q --min-samples 0 --allow-partial -o "$work.kelvin" -- ./app
     done
     rm app app.c
-    kelvin diff 3.kelvin 15.kelvin
+    kelvin diff 3.kelvin 30.kelvin
     exits 0
     [[ $(tr -s '\n ' ' ' <<<"$output") == *"Verdict: regressed"*"'parse' "* ]] || fail "$output"
     [[ $output == *" steady"* && $output != *"no function names"* && $output != *"[app]"* ]] || fail "$output"
-    kelvin diff --format json 3.kelvin 15.kelvin
+    kelvin diff --format json 3.kelvin 30.kelvin
     [ "$(jq -c '[.functions[] | select(.self.proven) | .name]' <<<"$output")" = '["parse"]' ] || fail "$output"
 }
 

@@ -57,7 +57,7 @@ SOURCE
     printf 'self app::never_called <= 5%%\nself busy >= 50%%\nself app::folded_in <= 5%%\nself box::opened <= 5%%\n' >idle.rules
     kelvin check idle.kelvin idle.rules
     exits 0
-    has "at most 0."
+    has "at most "
     echo 'self app::never_caled <= 5%' >typo.rules
     kelvin check idle.kelvin typo.rules
     exits 1

@@ -163,7 +163,7 @@ record_as_nobody() { # [-F RATE] PROGRAM ARG...
 
 @test "no sample of processes shorter than a period: that is said, and not that they used no CPU time" {
     record_as_nobody -F 49 "$TARGET/storm" 600 200 400
-    [[ $stderr == *"no samples of "*"s CPU time: processes and threads that live for less than a period"* ]] || fail "$stderr"
+    [[ $stderr == *"no samples of "*"s CPU time: processes and threads that end within one sampling period"* ]] || fail "$stderr"
     kelvin report r.kelvin
     exits 5
     [[ $stderr == *"no samples in it: "*"s CPU time was used by processes and threads that live for less than a period"* ]] || fail "$stderr"

@@ -304,7 +304,7 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
 
 @test "a full disk leaves the published folder as it was" {
     mkdir disk
-    mount -t tmpfs -o size=700k none disk 2>/dev/null || skip "this needs the right to mount"
+    mount -t tmpfs -o size=2m none disk 2>/dev/null || skip "this needs the right to mount"
     cp app.c kelvin.conf disk/
     cd disk || return
     kelvin run -q --set history.store=
