@@ -15,22 +15,39 @@ static void leaves_at(struct stage *s, int tid, uint64_t ns, const struct frame_
     waits_out(s->waits, &a, false);
 }
 
-/* Thread TID waits for 0.3 s in TAKES, below work(); then WAKER wakes it from ENDS. */
-static void waits_for(struct stage *s, int tid, const char *takes, const char *waker,
-                      const char *ends)
+/* Thread TID, which runs, waits from FROM_NS to TO_NS in the kernel's function KERNEL, below those
+ * of TAKES; then WAKER wakes it from ENDS. Both are "f > g", outermost first. */
+static void waits_from(struct stage *s, int tid, uint64_t from_ns, uint64_t to_ns,
+                       const char *takes, const char *kernel, const char *ends)
 {
     struct stacks *stacks = &s->profile->stacks;
-    struct frame_id frames[] = {named(s, "work", FRAME_USER), named(s, takes, FRAME_USER),
-                                named(s, "futex_do_wait", FRAME_KERNEL)};
-    begins(s, tid, 0, THREAD_RUNNING);
-    leaves_at(s, tid, 100000000, frames, 3);
-    struct waits_wake wake = {tid, 400000000, WAKER_WALKED, {0}};
+    struct frame_id frames[8];
+    size_t n = 0;
+    for (struct text rest = text_of(takes); rest.n;) {
+        struct text part = text_cut(&rest, '>');
+        autofree char *name = mem_strndup(part.at, part.n);
+        frames[n++] = named(s, name, FRAME_USER);
+    }
+    frames[n++] = named(s, kernel, FRAME_KERNEL);
+    leaves_at(s, tid, from_ns, frames, n);
+    struct waits_wake wake = {tid, to_ns, WAKER_WALKED, {0}};
     assert_true(waits_wants_wake(s->waits, &wake));
-    wake.stack = stacks_push(stacks, wake.stack, waitstream_waker(s->profile, text_of(waker)));
-    wake.stack = stacks_push(stacks, wake.stack, named(s, "work", FRAME_WAKER));
-    wake.stack = stacks_push(stacks, wake.stack, named(s, ends, FRAME_WAKER));
+    wake.stack = stacks_push(stacks, wake.stack, waitstream_waker(s->profile, text_of("other")));
+    for (struct text rest = text_of(ends); rest.n;) {
+        struct text part = text_cut(&rest, '>');
+        autofree char *name = mem_strndup(part.at, part.n);
+        wake.stack = stacks_push(stacks, wake.stack, named(s, name, FRAME_WAKER));
+    }
     waits_wake(s->waits, &wake);
-    runs(s, tid, 400000000);
+    runs(s, tid, to_ns);
+}
+
+/* Thread TID waits for 0.3 s in TAKES, below work(); then another wakes it from ENDS. */
+static void waits_for(struct stage *s, int tid, const char *takes, const char *ends)
+{
+    autofree char *waiter = mem_printf("work>%s", takes), *waker = mem_printf("work>%s", ends);
+    begins(s, tid, 0, THREAD_RUNNING);
+    waits_from(s, tid, 100000000, 400000000, waiter, "futex_do_wait", waker);
 }
 
 /* Thread TID is seen in ENDS itself. */
@@ -61,8 +78,8 @@ static void threads_that_wait_for_each_other_have_a_lock(void **state)
 {
     (void)state;
     struct stage s = stage_with_wakes();
-    waits_for(&s, 7, "my_lock", "eight", "my_unlock");
-    waits_for(&s, 8, "my_lock", "seven", "my_unlock");
+    waits_for(&s, 7, "my_lock", "my_unlock");
+    waits_for(&s, 8, "my_lock", "my_unlock");
     is_in(&s, 7, "my_unlock");
     is_in(&s, 8, "my_unlock");
     autofree char *text = said(&s);
@@ -75,8 +92,8 @@ static void who_waits_for_work_has_none(void **state)
 {
     (void)state;
     struct stage s = stage_with_wakes();
-    waits_for(&s, 7, "take_job", "main", "give_job");
-    waits_for(&s, 8, "take_job", "main", "give_job");
+    waits_for(&s, 7, "take_job", "give_job");
+    waits_for(&s, 8, "take_job", "give_job");
     begins(&s, 9, 0, THREAD_RUNNING);
     is_in(&s, 9, "give_job");
     autofree char *text = said(&s);
@@ -89,12 +106,113 @@ static void a_barrier_is_none(void **state)
 {
     (void)state;
     struct stage s = stage_with_wakes();
-    waits_for(&s, 7, "meet", "eight", "meet");
-    waits_for(&s, 8, "meet", "seven", "meet");
+    waits_for(&s, 7, "meet", "meet");
+    waits_for(&s, 8, "meet", "meet");
     is_in(&s, 7, "meet");
     is_in(&s, 8, "meet");
     autofree char *text = said(&s);
     assert_string_equal(text, "");
+    stage_close(&s);
+}
+
+/* The same where the barrier is called from two places, and ends waits in a function of its own. */
+static void a_barrier_that_several_call_is_none(void **state)
+{
+    (void)state;
+    struct stage s = stage_with_wakes();
+    const char *const callers[] = {"left", "right"};
+    for (int i = 0; i < 2; i++) {
+        autofree char *takes = mem_printf("%s>meet>sleep_there", callers[i]);
+        autofree char *ends = mem_printf("%s>meet>wake_all", callers[!i]);
+        begins(&s, 7 + i, 0, THREAD_RUNNING);
+        waits_from(&s, 7 + i, 100000000, 400000000, takes, "futex_do_wait", ends);
+        is_in(&s, 7 + i, "wake_all");
+    }
+    autofree char *text = said(&s);
+    assert_string_equal(text, "");
+    stage_close(&s);
+}
+
+/* A function that both use to ask the kernel is none by which a thread ends waits. */
+static void a_helper_that_waits_as_well_ends_nothing(void **state)
+{
+    (void)state;
+    struct stage s = stage_with_wakes();
+    waits_for(&s, 7, "take_job>ask_kernel", "give_job>ask_kernel");
+    waits_for(&s, 8, "take_job>ask_kernel", "give_job>ask_kernel");
+    autofree char *text = said(&s);
+    assert_string_equal(text, "");
+    stage_close(&s);
+}
+
+/* Two threads that wait for each other for so long, in KERNEL, and end waits below PREFIX. */
+static char *said_of_two(uint64_t wait_ns, const char *kernel, const char *prefix)
+{
+    struct stage s = stage_with_wakes();
+    autofree char *takes = mem_printf("work>%slock", prefix);
+    autofree char *ends = mem_printf("work>%sunlock", prefix);
+    autofree char *in = mem_printf("%sunlock", prefix);
+    for (int tid = 7; tid <= 8; tid++) {
+        begins(&s, tid, 0, THREAD_RUNNING);
+        waits_from(&s, tid, 100000000, 100000000 + wait_ns, takes, kernel, ends);
+        is_in(&s, tid, in);
+    }
+    char *text = said(&s);
+    stage_close(&s);
+    return text;
+}
+
+/* The least is a tenth of 2 s; locks of pthreads and Go's idle threads have reports of their own.
+ */
+static void short_waits_and_those_known_otherwise_are_none(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t wait_ns;
+        const char *kernel, *prefix;
+        bool is;
+    } cases[] = {
+        {110000000, "futex_do_wait", "my_", true},  {90000000, "futex_do_wait", "my_", false},
+        {300000000, "futex_lock_pi", "my_", false}, {300000000, "ep_poll", "my_", true},
+        {300000000, "do_nanosleep", "my_", false},  {300000000, "futex_do_wait", "runtime.", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        autofree char *text = said_of_two(cases[i].wait_ns, cases[i].kernel, cases[i].prefix);
+        if (cases[i].is != (*text != '\0'))
+            fail_msg("case %zu: '%s'", i, text);
+    }
+}
+
+/* One thread that does both is not two, however often it is seen. */
+static void one_thread_that_does_both_is_no_lock(void **state)
+{
+    (void)state;
+    struct stage s = stage_with_wakes();
+    waits_for(&s, 7, "my_lock", "my_unlock");
+    waits_for(&s, 8, "my_lock", "my_unlock");
+    is_in(&s, 7, "my_unlock");
+    struct frame_id frames[] = {named(&s, "work", FRAME_USER), named(&s, "my_unlock", FRAME_USER)};
+    leaves_at(&s, 7, 600000000, frames, 2);
+    runs(&s, 7, 600010000);
+    autofree char *text = said(&s);
+    assert_string_equal(text, "");
+    stage_close(&s);
+}
+
+/* Longer waits that no known function ended do not hide the lock. */
+static void waits_that_end_somewhere_hide_no_lock(void **state)
+{
+    (void)state;
+    struct stage s = stage_with_wakes();
+    begins(&s, 9, 0, THREAD_RUNNING);
+    waits_from(&s, 9, 100000000, 990000000, "work>my_lock", "futex_do_wait", "[app+0x10]");
+    waits_for(&s, 7, "my_lock", "my_unlock");
+    waits_for(&s, 8, "my_lock", "my_unlock");
+    is_in(&s, 7, "my_unlock");
+    is_in(&s, 8, "my_unlock");
+    autofree char *text = said(&s);
+    assert_non_null(strstr(text, "600 ms of thread time"));
+    assert_non_null(strstr(text, " calls my_unlock"));
     stage_close(&s);
 }
 
@@ -104,6 +222,11 @@ int main(void)
         cmocka_unit_test(threads_that_wait_for_each_other_have_a_lock),
         cmocka_unit_test(who_waits_for_work_has_none),
         cmocka_unit_test(a_barrier_is_none),
+        cmocka_unit_test(a_barrier_that_several_call_is_none),
+        cmocka_unit_test(a_helper_that_waits_as_well_ends_nothing),
+        cmocka_unit_test(short_waits_and_those_known_otherwise_are_none),
+        cmocka_unit_test(one_thread_that_does_both_is_no_lock),
+        cmocka_unit_test(waits_that_end_somewhere_hide_no_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,20 @@ static void rows_show_where_they_part(void **state)
     waitpaths_done(&w);
 }
 
+/* What is told apart from a row that nobody sees would leave callers out for nothing. */
+static void rows_further_down_part_nothing(void **state)
+{
+    (void)state;
+    struct waitpaths w = {.room = 100, .near = 1};
+    add_path(&w, "epoll_wait wait_set latch main");
+    add_path(&w, "select server accept main");
+    add_path(&w, "select server accept other");
+    says(&w, 1, "main > accept > server > select", "select < server");
+    w.near = 3;
+    says(&w, 1, "main > .. > select", ".. < main");
+    waitpaths_done(&w);
+}
+
 static void a_function_without_a_name_parts_nothing(void **state)
 {
     (void)state;
@@ -144,6 +158,10 @@ static void the_name_of_the_program_is_whole_and_that_of_the_library_is_cut(void
     says(&w, 0, "hold_lock > __pthread_mu..", "__pthread_mu.. < hold_lock");
     says(&w, 1, "a_name_tha.. > __pthread_..",
          "__pthread_.. < a_name_that_is_longer_than_the_room");
+    w.rows.at[0].libc_entry = false; /* a name of the program gives way to no caller */
+    says(&w, 0, "hold_lock > __pthread_mutex_unlock_usercnt",
+         "__pthread_mutex_unlock_usercnt < hold_lock");
+    w.rows.at[0].libc_entry = true;
     w.room = 100;
     says(&w, 0, "main > hold_lock > __pthread_mutex_unlock_usercnt",
          "__pthread_mutex_unlock_usercnt < hold_lock");
@@ -154,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_show_where_they_part),
+        cmocka_unit_test(rows_further_down_part_nothing),
         cmocka_unit_test(a_function_without_a_name_parts_nothing),
         cmocka_unit_test(rows_that_part_far_out_are_one_place),
         cmocka_unit_test(long_names_leave_the_arguments_of_templates_out),

@@ -377,21 +377,29 @@ static void waits_of_goroutines_are_said_to_be_missing(void **state)
     stage_close(&s);
 }
 
-/* The report of S in WIDTH columns; give it back with free(). */
-static char *report_of(struct stage *s, int width)
+/* The report of what S has up to TO_NS in WIDTH columns, with wakers where these are seen; give it
+ * back with free(). */
+static char *report_until(struct stage *s, int width, uint64_t to_ns)
 {
     struct waitsum w;
     struct err err;
     char *text = NULL;
     size_t n = 0;
     struct selection all = selection_all(s->profile, (struct value_ref){s->streams.waits, 0});
-    assert_int_equal(waitsum_build(&w, &all, NULL, &err), 0);
+    all.moments.to_ns = to_ns;
+    struct selection states = selection_all(s->profile, (struct value_ref){s->streams.states, 0});
+    assert_int_equal(waitsum_build(&w, &all, s->streams.wakes < 0 ? NULL : &states, &err), 0);
     FILE *out = open_memstream(&text, &n);
     waitsum_print(out, &(struct waitsum_view){.sum = &w, .subject = "x", .top = 5},
                   &(struct document_paper){DOCUMENT_AS_TEXT, width, false});
     fclose(out);
     waitsum_done(&w);
     return text;
+}
+
+static char *report_of(struct stage *s, int width)
+{
+    return report_until(s, width, UINT64_MAX);
 }
 
 /* Who calls differs further out than there is room for: nobody could tell the rows apart. */
@@ -427,6 +435,138 @@ static void rows_that_would_look_alike_are_one(void **state)
     assert_null(strstr(narrow, "[unfinished]"));
     assert_non_null(strstr(wide, "  run_a_query > lock_row >"));
     assert_non_null(strstr(wide, "  plan_a_query > lock_row >"));
+    stage_close(&s);
+}
+
+/* Thread 7 waits for LASTS_NS at STACK. */
+static void waits_for_ns(struct stage *s, uint64_t time_ns, uint64_t lasts_ns,
+                         const struct frame_id *frames, size_t n)
+{
+    struct waits_at a = at(s, 7, time_ns);
+    waits_leave(s->waits, &a, stacks_intern(&s->profile->stacks, frames, n), UNWIND_WHOLE);
+    waits_out(s->waits, &a, false);
+    runs(s, 7, time_ns + lasts_ns);
+}
+
+/* What rows have in sum decides their order, and the longest of all their waits is the row's. */
+static void rows_that_are_one_are_summed_and_sorted_anew(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    struct frame_id query = frame_in(&s, "/bin/app", "run_a_query");
+    struct frame_id plan = frame_in(&s, "/bin/app", "plan_a_query");
+    struct frame_id row = frame_in(&s, "/bin/app", "lock_row");
+    struct frame_id idle = frame_in(&s, "/bin/app", "idle");
+    struct frame_id lock = frame_in(&s, LIBC, "pthread_mutex_lock");
+    struct frame_id futex = profile_add_named_frame(s.profile, text_of("futex_wait"), FRAME_KERNEL);
+    struct frame_id one[] = {query, row, row, row, row, row, row, lock, futex};
+    struct frame_id other[] = {plan, row, row, row, row, row, row, lock, futex};
+    begins(&s, 7, 0, THREAD_RUNNING);
+    for (uint64_t i = 0; i < 3; i++)
+        waits_for_ns(&s, 100 + 100 * i, 20, one, 9);
+    for (uint64_t i = 0; i < 2; i++)
+        waits_for_ns(&s, 500 + 100 * i, 25, other, 9);
+    waits_for_ns(&s, 800, 90, (struct frame_id[]){idle, lock, futex}, 3);
+    waits_stop(s.waits, 1000);
+    autofree char *text = report_of(&s, 100);
+    const char *both = strstr(text, "\n  110 ns       55.0%      5  22 ns  25 ns  lock");
+    const char *alone = strstr(text, "\n   90 ns       45.0%      1  90 ns  90 ns  lock");
+    if (!both || !alone || both > alone)
+        fail_msg("%s", text);
+    stage_close(&s);
+}
+
+/* A thread that does nothing but sleep is not called after what the library starts threads with. */
+static void who_only_waits_in_the_library_is_at_the_call(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    struct frame_id frames[] = {
+        frame_in(&s, LIBC, "clone3"), frame_in(&s, LIBC, "start_thread"),
+        frame_in(&s, LIBC, "sleep"), frame_in(&s, LIBC, "clock_nanosleep"),
+        profile_add_named_frame(s.profile, text_of("do_nanosleep"), FRAME_KERNEL)};
+    begins(&s, 7, 0, THREAD_RUNNING);
+    waits_for_ns(&s, 100, 20, frames, 5);
+    waits_stop(s.waits, 1000);
+    autofree char *brief = report_of(&s, 160);
+    assert_non_null(strstr(brief, "1  20 ns  20 ns  sleep   sleep\n"));
+    stage_close(&s);
+}
+
+/* At one place of the program: a row each for two reasons, and for having no CPU. */
+static void rows_of_one_place_differ_by_reason(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    begins(&s, 7, 0, THREAD_RUNNING);
+    leaves(&s, 7, 100, "anon_pipe_read");
+    runs(&s, 7, 120);
+    leaves(&s, 7, 200, "ep_poll");
+    runs(&s, 7, 230);
+    struct waits_at a = at(&s, 7, 300);
+    waits_leave(s.waits, &a, stack_of(&s, "work", "anon_pipe_read"), UNWIND_WHOLE);
+    waits_out(s.waits, &a, true);
+    runs(&s, 7, 340);
+    waits_for_ns(&s, 400, 10, (struct frame_id[]){frame_in(&s, "", "work")}, 1);
+    waits_stop(s.waits, 1000);
+    autofree char *text = report_of(&s, 160);
+    const char *const rows[] = {"40 ns       40.0%      1  40 ns  40 ns  runnable  work",
+                                "30 ns       30.0%      1  30 ns  30 ns  poll      work",
+                                "20 ns       20.0%      1  20 ns  20 ns  pipe      work",
+                                "10 ns       10.0%      1  10 ns  10 ns  unknown   work"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strstr(text, rows[i]))
+            fail_msg("no '%s' in\n%s", rows[i], text);
+    stage_close(&s);
+}
+
+/* Thread 7 waits at read_request() for so long, until WAKER ends it from SENDS; NULL: nobody does.
+ */
+static void is_woken(struct stage *s, uint64_t time_ns, uint64_t lasts_ns, const char *waker,
+                     const char *sends)
+{
+    struct stacks *stacks = &s->profile->stacks;
+    leaves(s, 7, time_ns, "anon_pipe_read");
+    struct waits_wake wake = {7, time_ns + lasts_ns, WAKER_WALKED, {0}};
+    if (waker) {
+        assert_true(waits_wants_wake(s->waits, &wake));
+        wake.stack = stacks_push(stacks, wake.stack, waitstream_waker(s->profile, text_of(waker)));
+        for (int i = 0; sends && i < 2; i++)
+            wake.stack = stacks_push(
+                stacks, wake.stack,
+                profile_add_named_frame(s->profile, text_of(i ? sends : "main"), FRAME_WAKER));
+        waits_wake(s->waits, &wake);
+    }
+    runs(s, 7, time_ns + lasts_ns);
+}
+
+static void who_ended_waits_has_a_row_for_each_pair_of_places(void **state)
+{
+    (void)state;
+    struct stage s = stage_with_wakes();
+    begins(&s, 7, 0, THREAD_RUNNING);
+    is_woken(&s, 1000, 10, "client", "send_it");
+    is_woken(&s, 2000, 30, "client", "send_it");
+    is_woken(&s, 3000, 25, "other", "send_it");
+    is_woken(&s, 4000, 20, "client", "close_it");
+    is_woken(&s, 5000, 15, "kworker", NULL);
+    is_woken(&s, 6000, 900, NULL, NULL);
+    waits_stop(s.waits, 10000);
+    autofree char *text = report_of(&s, 160);
+    const char *const rows[] = {
+        "\n  blocked  of all woken  wakeups  reason  woken by  from",
+        "\n    40 ns         40.0%        2  pipe    client    send_it < main   work\n",
+        "\n    25 ns         25.0%        1  pipe    other     send_it < main   work\n",
+        "\n    20 ns         20.0%        1  pipe    client    close_it < main  work\n",
+        "\n    15 ns         15.0%        1  pipe    kworker                    work\n"};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strstr(text, rows[i]))
+            fail_msg("no '%s' in\n%s", rows[i], text);
+    assert_null(strstr(text, "more not shown"));
+    assert_null(strstr(text, "Wakers are known for")); /* each wait has a stack of its own */
+    assert_null(strstr(text, "A wakeup counts with the whole wait"));
+    autofree char *part = report_until(&s, 160, 9000);
+    assert_non_null(strstr(part, "A wakeup counts with the whole wait that it ended"));
     stage_close(&s);
 }
 
@@ -883,6 +1023,10 @@ int main(void)
         cmocka_unit_test(the_agent_is_no_place_where_a_program_waits),
         cmocka_unit_test(rows_do_not_differ_only_inside_the_c_library),
         cmocka_unit_test(rows_that_would_look_alike_are_one),
+        cmocka_unit_test(rows_that_are_one_are_summed_and_sorted_anew),
+        cmocka_unit_test(who_only_waits_in_the_library_is_at_the_call),
+        cmocka_unit_test(rows_of_one_place_differ_by_reason),
+        cmocka_unit_test(who_ended_waits_has_a_row_for_each_pair_of_places),
         cmocka_unit_test(a_short_life_full_of_files_is_no_reason_in_a_long_run),
         cmocka_unit_test(insights_name_the_program_and_the_longest_is_first),
         cmocka_unit_test(names_of_runtimes_are_known),
