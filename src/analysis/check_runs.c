@@ -66,13 +66,20 @@ static double work_of(const struct series *s)
     return s->items > 0 ? s->items : s->bytes;
 }
 
+static bool may_be_scope(const struct check_job *job)
+{
+    struct value_ref ref;
+    const struct selection *s = job->in->selection;
+    return s && (job->in->scopes || scopetree_find(s->profile, &ref));
+}
+
 /* A benchmark that declares no work is the last to be meant by NAME. */
 const struct check_runs *check_find_rate(const struct check_job *job, const char *name)
 {
     const struct check_runs *r = find_runs(job, name, false), *m = find_runs(job, name, true);
     if (r && work_of(r->series) > 0)
         return r;
-    return m || job->in->selection ? m : r;
+    return m || may_be_scope(job) ? m : r;
 }
 
 static bool is_rate(enum rule_kind kind)

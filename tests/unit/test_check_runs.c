@@ -1,5 +1,6 @@
 /* test_check_runs.c - rules about measured runs, counters and hotspots. */
 #include "analysis/check.h"
+#include "model/streamkind.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -108,6 +109,8 @@ static void scatter_is_over_enough_runs_and_of_the_worst(void **state)
     comes_out(&b.in, "scatter dot/n=64 <= 1%", CHECK_FAILS, "outside");
     comes_out(&b.in, "scatter dot/n=64 <= 5 % over 11 runs", CHECK_INCONCLUSIVE, "needs 11");
     comes_out(&b.in, "scatter <= 5%", CHECK_FAILS, "standard deviation of the runs of 10 runs");
+    comes_out(&b.in, "scatter dot/n=64 <= 1%", CHECK_FAILS,
+              "outside the expected range, at most 1%");
     b.runs[0].measure = MEASURE_PEAK_RSS; /* which hardly scatters */
     comes_out(&b.in, "scatter <= 5%", CHECK_HOLDS, "dot/n=64");
     series_set_done(&b.set);
@@ -147,6 +150,78 @@ static void rates_are_by_the_clock_that_decides_and_of_items_or_else_bytes(void 
     comes_out(&b.in, "rate dot/n=64 63000000000..65000000000", CHECK_HOLDS, "/s");
     dot->bytes = 0;
     comes_out(&b.in, "rate dot/n=64 >= 1", CHECK_INCONCLUSIVE, "kelvin_items()");
+    series_set_done(&b.set);
+}
+
+static struct frame_id named(struct profile *p, const char *name)
+{
+    return profile_add_named_frame(p, text_of(name), FRAME_USER);
+}
+
+/* What cachegrind counts: all instructions, last-level and first-level misses, branches. */
+static struct profile *simulated(int64_t misses)
+{
+    static const char *const events[] = {"Ir", "Dr", "D1mr", "DLmr", "Bc", "Bcm"};
+    struct profile *p = profile_new();
+    struct err err;
+    for (size_t i = 0; i < 6; i++)
+        support_value(p, "", events[i], "count");
+    struct frame_id hot = named(p, "hot"), cool = named(p, "cool");
+    struct row rows[] = {{.stack = stacks_intern(&p->stacks, &hot, 1),
+                          .values = (const int64_t[]){10000, 5000, 400, misses, 1000, 50}},
+                         {.stack = stacks_intern(&p->stacks, &cool, 1),
+                          .values = (const int64_t[]){90000, 5000, 0, 0, 1000, 0}}};
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(profile_add_row(p, 0, &rows[i], &err), 0);
+    profile_stream(p, 0)->obtained = BY_SIMULATION;
+    return p;
+}
+
+/* Both are known, and the benchmark goes by wall time: 64 items in 30 ns, not in 10. */
+static void a_rate_is_by_wall_time_where_that_decides(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_make(&b);
+    struct series *dot = series_find(&b.set, "dot/n=64");
+    for (size_t i = 0; i < 10; i++)
+        dot->runs.at[i].value[MEASURE_CPU] = 10;
+    comes_out(&b.in, "rate dot/n=64 1900000000..2300000000", CHECK_HOLDS, "median of 10 runs");
+    dot->bytes = 640; /* of items and bytes it is the items */
+    comes_out(&b.in, "rate dot/n=64 1900000000..2300000000", CHECK_HOLDS, "median of 10 runs");
+    b.runs[1].measure = MEASURE_CPU;
+    comes_out(&b.in, "time dot/n=64 20..40 ns", CHECK_HOLDS, "median of 10 runs");
+    series_set_done(&b.set);
+}
+
+/* A benchmark that declares no work has no rate: a metric or scope of its name is meant. */
+static void a_rate_is_of_what_has_one(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct profile *p = simulated(1);
+    bench_make(&b);
+    struct series *dot = series_find(&b.set, "dot/n=64");
+    b.runs[2].name = "dot/n=64";
+    comes_out(&b.in, "rate dot/n=64 <= 1000", CHECK_FAILS, "outside");
+    dot->items = 0;
+    comes_out(&b.in, "rate dot/n=64 <= 1000", CHECK_HOLDS, "median of 10 runs");
+    b.runs[2].name = "tps";
+    comes_out(&b.in, "rate dot/n=64 <= 1000", CHECK_INCONCLUSIVE, "kelvin_items()");
+    b.in.selection = SUPPORT_ALL(p, 0);
+    comes_out(&b.in, "rate dot/n=64 <= 1000", CHECK_INCONCLUSIVE, "kelvin_items()");
+    struct err err;
+    struct frame_id other = named(p, "other");
+    int scopes = stream_kind_add(p, STREAM_SCOPES, BY_TRACE);
+    profile_add_value(p, scopes, "spans", UNIT_COUNT);
+    profile_add_value(p, scopes, "self", UNIT_TIME);
+    struct row span = {.stack = stacks_intern(&p->stacks, &other, 1),
+                       .has_time = true,
+                       .duration_ns = 10,
+                       .values = (const int64_t[]){1, 10}};
+    assert_int_equal(profile_add_row(p, scopes, &span, &err), 0);
+    is_refused(&b.in, "rate dot/n=64 <= 1000", "there is no counter or scope 'dot/n=64'");
+    profile_free(p);
     series_set_done(&b.set);
 }
 
@@ -233,30 +308,6 @@ static void without_a_recording_other_rules_are_open(void **state)
 }
 
 /* --- counters --- */
-
-static struct frame_id named(struct profile *p, const char *name)
-{
-    return profile_add_named_frame(p, text_of(name), FRAME_USER);
-}
-
-/* What cachegrind counts: all instructions, last-level and first-level misses, branches. */
-static struct profile *simulated(int64_t misses)
-{
-    static const char *const events[] = {"Ir", "Dr", "D1mr", "DLmr", "Bc", "Bcm"};
-    struct profile *p = profile_new();
-    struct err err;
-    for (size_t i = 0; i < 6; i++)
-        support_value(p, "", events[i], "count");
-    struct frame_id hot = named(p, "hot"), cool = named(p, "cool");
-    struct row rows[] = {{.stack = stacks_intern(&p->stacks, &hot, 1),
-                          .values = (const int64_t[]){10000, 5000, 400, misses, 1000, 50}},
-                         {.stack = stacks_intern(&p->stacks, &cool, 1),
-                          .values = (const int64_t[]){90000, 5000, 0, 0, 1000, 0}}};
-    for (size_t i = 0; i < 2; i++)
-        assert_int_equal(profile_add_row(p, 0, &rows[i], &err), 0);
-    profile_stream(p, 0)->obtained = BY_SIMULATION;
-    return p;
-}
 
 static void simulated_misses_decide_as_they_are(void **state)
 {
@@ -350,6 +401,8 @@ int main(void)
         cmocka_unit_test(scatter_is_over_enough_runs_and_of_the_worst),
         cmocka_unit_test(where_cpu_time_decides_the_fit_is_that_of_cpu_times),
         cmocka_unit_test(rates_are_by_the_clock_that_decides_and_of_items_or_else_bytes),
+        cmocka_unit_test(a_rate_is_by_wall_time_where_that_decides),
+        cmocka_unit_test(a_rate_is_of_what_has_one),
         cmocka_unit_test(fit_work_memory_and_metrics_have_rules),
         cmocka_unit_test(memory_is_held_against_the_baselines_runs),
         cmocka_unit_test(without_a_recording_other_rules_are_open),

@@ -48,14 +48,16 @@ static void rates_are_by_the_clock_that_the_benchmark_asked_for(void **state)
         "{\"name\": \"own/8/manual_time\", \"real_time\": 50, \"cpu_time\": 20, \"time_unit\": "
         "\"ns\", \"bytes_per_second\": 2e9},"
         "{\"name\": \"plain\", \"real_time\": 50, \"cpu_time\": 20, \"time_unit\": \"ns\","
+        " \"bytes_per_second\": 2e9},"
+        "{\"name\": \"no_cpu\", \"real_time\": 50, \"time_unit\": \"ns\","
         " \"bytes_per_second\": 2e9}]}";
-    static const double bytes[] = {100, 100, 40};
+    static const double bytes[] = {100, 100, 40, 100};
     struct program_answer a = {0};
     struct err err;
     (void)state;
     assert_int_equal(foreign_parse_google(&a, text_of(both), &err), 0);
-    assert_int_equal(a.results.n, 3);
-    for (size_t i = 0; i < 3; i++)
+    assert_int_equal(a.results.n, 4);
+    for (size_t i = 0; i < 4; i++)
         assert_true(fabs(a.results.at[i].bytes - bytes[i]) < 1e-9);
     program_answer_done(&a);
 }
