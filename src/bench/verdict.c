@@ -2,6 +2,7 @@
 #include "bench/verdict.h"
 #include "base/calc.h"
 #include "bench/gates.h"
+#include "stats/repeats.h"
 
 #include <math.h>
 
@@ -30,6 +31,52 @@ static void invert(double *values, size_t n)
         values[i] = 1 / values[i];
 }
 
+static bool all_positive(const double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(values[i] > 0))
+            return false;
+    return true;
+}
+
+/* How far it is from one percent better to the next: the middle of the baseline, or where that is
+ * 0, the smallest value that is not. */
+static double unit_of_score(const struct verdict_values *v, double middle)
+{
+    double least = INFINITY;
+    if (middle != 0)
+        return fabs(middle);
+    for (size_t i = 0; i < v->n_before + v->n_after; i++) {
+        double it = fabs(i < v->n_before ? v->before[i] : v->after[i - v->n_before]);
+        least = it > 0 ? fmin(least, it) : least;
+    }
+    return isfinite(least) ? least : 1;
+}
+
+/* X where that is not near 0 or below; else what is left of it above 0, in the same order. */
+static double above_zero(double x)
+{
+    const double least = 1e-4;
+    return x >= least ? x : least * least / (2 * least - x);
+}
+
+/*
+ * A score may be 0 or negative, where a ratio means nothing. Then what counts is how far it is from
+ * the middle of the baseline: -4 -> -3 becomes 1 -> 1.25, and 0 -> 5 at least 1 -> 2. Verdicts rest
+ * on the order of values, which stays.
+ */
+static void scores_to_ratios(struct verdict_values *v)
+{
+    if (!v->n_before ||
+        (all_positive(v->before, v->n_before) && all_positive(v->after, v->n_after)))
+        return;
+    double middle = repeats_median(v->before, v->n_before), unit = unit_of_score(v, middle);
+    for (size_t i = 0; i < v->n_before; i++)
+        v->before[i] = above_zero(1 + (v->before[i] - middle) / unit);
+    for (size_t i = 0; i < v->n_after; i++)
+        v->after[i] = above_zero(1 + (v->after[i] - middle) / unit);
+}
+
 struct verdict_values verdict_values(const struct comparison *c)
 {
     struct verdict_values v = {mem_calloc(c->before->runs.n + 1, sizeof(double)),
@@ -40,6 +87,8 @@ struct verdict_values verdict_values(const struct comparison *c)
         v.n_before = series_values(c->before, c->measure, v.before);
         v.n_after = series_values(c->after, c->measure, v.after);
     }
+    if (c->measure == MEASURE_METRIC)
+        scores_to_ratios(&v);
     if (c->after->more_is_better) {
         invert(v.before, v.n_before);
         invert(v.after, v.n_after);

@@ -11,8 +11,8 @@
  * taken back.
  *
  * Between sessions apart, other work is part of wall time and hardly of CPU time. So a change of
- * wall time counts only where CPU time, if known, goes the same way and at least half as far. CPU time makes no verdict
- * unless asked to; a note says when there is one to be had.
+ * wall time counts only where CPU time, if known, goes the same way and at least half as far. CPU
+ * time makes no verdict unless asked to; a note says when there is one to be had.
  *
  * The sentence is in model because views need it too, which is why model may include stats. Rooms
  * name no option: the caller, which parsed it, hands over its words.
@@ -22,7 +22,9 @@
 #include "model/comparison.h"
 
 /* What is compared: of runs side by side those of blocks in which both ran, else all that there
- * are; of what is better the more there is, 1 / value. Free with verdict_values_done(). */
+ * are; of what is better the more there is, 1 / value. A metric that may be 0 or negative is turned
+ * into numbers above 0, so that their ratios are changes next to the middle of the baseline. Free
+ * with verdict_values_done(). */
 struct verdict_values {
     double *before, *after;
     size_t n_before, n_after;

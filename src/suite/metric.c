@@ -314,13 +314,15 @@ void metric_say(struct buf *b, const struct metric *m, const struct comparison *
     const struct paired *p = &c->paired;
     double before = median_of(c->before), after = median_of(c->after);
     char was[UNITS_MAX];
-    bool agree = fabs(100 * (after / before - 1) - change_percent(m, p->ratio)) < 0.1;
+    bool from_zero = before == 0; /* next to which any change is beyond every percentage */
+    bool agree = from_zero ||
+                 fabs(100 * (after - before) / fabs(before) - change_percent(m, p->ratio)) < 0.1;
     buf_printf(b, "%s %s%s -> ", m->name, agree || isnan(p->ratio) ? "" : "medians ",
                units_number(was, before));
     metric_say_value(b, m, after);
     if (isnan(p->ratio)) {
         buf_str(b, " (nothing to compare)");
-    } else {
+    } else if (!from_zero) {
         if (!agree)
             buf_str(b, c->apart ? "; change between the sessions" : "; median change of the pairs");
         say_metric_change(b, m, p);

@@ -191,6 +191,56 @@ static void less_of_what_should_be_more_is_worse(void **state)
     assert_non_null(strstr(said, "): worse"));
 }
 
+/* A loss or a count of errors: 20 runs each, which are BEFORE and OTHER in turns, and AFTER. */
+static enum gate judge_score(double before, double other, double after, char *to, size_t size)
+{
+    struct series_set set = {0};
+    autobuf struct buf b = {0};
+    fill(&set, "before", 0);
+    fill(&set, "after", 0);
+    for (size_t i = 0; i < 20; i++) {
+        set.series.at[0].more_is_better = set.series.at[1].more_is_better = false;
+        set.series.at[0].runs.at[i].value[MEASURE_METRIC] = i % 10 ? before : other;
+        set.series.at[1].runs.at[i].value[MEASURE_METRIC] = i % 10 != 1 ? after : other;
+    }
+    struct comparison c = {&set.series.at[0], &set.series.at[1], MEASURE_METRIC, .limit = 0.05};
+    struct metric m = {.name = (char *)"loss", .unit = (char *)"", .limit = 0.05};
+    struct verdict_opts o = {.band = PAIRED_BAND, .risk = PAIRED_RISK, .look = PAIRED_ONLY_LOOK};
+    verdict_compare(&c, &o);
+    metric_say(&b, &m, &c);
+    snprintf(to, size, "%s", buf_cstr(&b));
+    series_set_done(&set);
+    return c.gate;
+}
+
+static void scores_that_are_zero_or_negative_are_compared(void **state)
+{
+    static const struct {
+        double before, other, after;
+        enum gate gate;
+        const char *said;
+    } cases[] = {
+        {0, 0, 0, GATE_HOLDS, "loss 0 -> 0: the same"},
+        {0, 0, 5, GATE_BROKEN, "loss 0 -> 5: worse by more than the 5% allowed"},
+        {0, 100, 1, GATE_BROKEN, "loss 0 -> 1: worse by more than the 5% allowed"},
+        {5, 5, 0, GATE_HOLDS, "loss 5 -> 0 (-100.0%, -100.0 to -100.0%): better"},
+        {-4, -4, -4, GATE_HOLDS, "loss -4 -> -4 (+0.0%, +0.0 to +0.0%): the same"},
+        {-4, -4, -3, GATE_BROKEN,
+         "loss -4 -> -3 (+25.0%, +25.0 to +25.0%): worse by more than the 5% allowed"},
+        {-4, -4, -5, GATE_HOLDS, "loss -4 -> -5 (-25.0%, -25.0 to -25.0%): better"},
+        /* most runs have no errors any more: those that have some must not decide */
+        {1, 2, 0, GATE_HOLDS, "loss 1 -> 0 "},
+    };
+    char said[300];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        enum gate gate =
+            judge_score(cases[i].before, cases[i].other, cases[i].after, said, sizeof said);
+        if (gate != cases[i].gate || strncmp(said, cases[i].said, strlen(cases[i].said)) != 0)
+            fail_msg("%zu: %s, not %s (%d)", i, said, cases[i].said, gate);
+    }
+}
+
 /* Half of the pairs are of a slow hour: each pair gained 3 %, and the medians fell. */
 static void medians_that_contradict_the_change_are_named_as_such(void **state)
 {
@@ -230,6 +280,7 @@ int main(void)
         cmocka_unit_test(sections_that_are_not_whole_are_refused),
         cmocka_unit_test(a_metric_is_of_the_workloads_that_it_names),
         cmocka_unit_test(less_of_what_should_be_more_is_worse),
+        cmocka_unit_test(scores_that_are_zero_or_negative_are_compared),
         cmocka_unit_test(medians_that_contradict_the_change_are_named_as_such),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
