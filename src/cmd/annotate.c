@@ -20,7 +20,7 @@ static const struct opt annotate_table[] = {
     {0, "force", OPT_FLAG, AT(force), NULL,
      "show the code of a file that has changed since it was recorded"},
     {0, "source", OPT_LIST, AT(source), "DIR",
-     "put source files below DIR into a page too; may be given several times"},
+     "put source files below DIR into a page too; may be repeated"},
     SELECTION_OPTS(struct cmd_annotate_opts),
     INPUT_OPTS(struct cmd_annotate_opts),
     OPT_END,
@@ -222,8 +222,8 @@ const struct command command_annotate = {
     .summary = "show a function's source and instructions with the time spent at each",
     .operands = "PROFILE FUNCTION",
     .about =
-        "Shows the hottest lines of a function, then its source and that of what is inlined into "
-        "it, line by line, then its instructions in basic blocks, the hottest block first. Each "
+        "Shows the hottest lines of a function, then its source line by line (functions inlined "
+        "into it included), then its instructions in basic blocks, the hottest block first. Each "
         "line and instruction has its self time and its total time (self + callees), with 95% "
         "intervals. Calls and jumps show the name of their target. Code that was not seen running "
         "is left out unless --all is given.\n\n"

@@ -33,10 +33,11 @@ static const struct opt bench_table[] = {
     {0, "shell", OPT_FLAG, AT(shell), NULL,
      "hand commands to /bin/sh; its start is then part of what is measured"},
     {0, "env", OPT_LIST, AT(env), "NAME=VALUE", "set a variable of the commands"},
-    {0, "cwd", OPT_TEXT, AT(cwd), "FOLDER", "run the commands there"},
-    {0, "input", OPT_TEXT, AT(input), "FILE", "their standard input (default: /dev/null)"},
+    {0, "cwd", OPT_TEXT, AT(cwd), "FOLDER", "run the commands in FOLDER"},
+    {0, "input", OPT_TEXT, AT(input), "FILE",
+     "standard input of the commands (default: /dev/null)"},
     {0, "output-of", OPT_TEXT, AT(output_of), "WHERE",
-     "their standard output: null, pipe, inherit or a file, of which at most 64 MiB are kept "
+     "standard output of the commands: null, pipe, inherit, or a file that keeps at most 64 MiB "
      "(default: null)"},
     {0, "show-output", OPT_FLAG, AT(show_output), NULL, "the same as --output-of inherit"},
     {'i', "ignore-failure", OPT_FLAG, AT(ignore_failure), NULL,
@@ -44,7 +45,8 @@ static const struct opt bench_table[] = {
     {0, "timeout", OPT_NUMBER, AT(timeout_s), "SECONDS",
      "end a run that takes longer, and fail (default: none)", .min = 0.001, .max = 1e6},
     {0, "measure", OPT_CHOICE, AT(measure), "WHAT",
-     "what to judge by (default: time); on a busy machine cpu is steadier, but misses waiting",
+     "what to judge by: time, cpu, user, system, peak_rss, instructions or allocations; on a busy "
+     "machine cpu is steadier, but misses waiting (default: time)",
      "time cpu user system peak_rss instructions allocations"},
     {0, "count", OPT_TEXT, AT(count), "WHAT,...",
      "count instructions, cycles, cache-misses or branch-misses (by the CPU, else all but cycles "
@@ -58,12 +60,12 @@ static const struct opt bench_table[] = {
      "exit 3 when a command is slower than the first by more, 4 when that is inconclusive; "
      "NAME=PERCENT for one of them"},
     {0, "aa", OPT_FLAG, AT(aa), NULL,
-     "also compare the first command with itself: this machine's own rate of false alarms"},
+     "also compare the first command with itself, which shows this machine's rate of false alarms"},
     {0, "filter", OPT_TEXT, AT(filter), "PATTERN",
      "only benchmarks whose name contains this, in benchmark programs"},
     {0, "quick", OPT_FLAG, AT(quick), NULL,
      "measure each benchmark only for a short time, in benchmark programs"},
-    {0, "seed", OPT_INT, AT(seed), "N", "seed of the random order (default: by the clock)",
+    {0, "seed", OPT_INT, AT(seed), "N", "seed of the random order (default: from the clock)",
      .min = 1, .max = 1e15},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "no progress bar"},
     {0, "arguments", OPT_FLAG, AT(arguments), NULL,
@@ -205,8 +207,8 @@ const struct command command_bench = {
     .about =
         "Runs each COMMAND many times and shows the median with its interval. A COMMAND is one "
         "string. It is split into words as a shell would, and run without a shell unless --shell "
-        "is given. A program built with kelvin_bench.h reports its own benchmarks; each of its "
-        "runs gives one value for each of them.\n\n"
+        "is given. A program built with kelvin_bench.h reports its own benchmarks; each run of the "
+        "program gives one value per benchmark.\n\n"
         "Two or more commands are interleaved: in each block every command runs once, in a "
         "balanced random order, with a random amount of padding in the environment. The result is "
         "the median of the ratios to the first command within each block, with an exact interval. "
@@ -216,16 +218,16 @@ const struct command command_bench = {
         "Counts come from the CPU's counters, all in one group, or else from valgrind, which is 30 "
         "to 80 times slower, counts the first process only, and simulates caches and branches. "
         "Allocations are counted by a preloaded library, "
-        "in all processes of a command, and are the same in every run of a program that does the "
-        "same.\n\n"
+        "in all processes of a command, and repeat exactly if the program does the same in every "
+        "run.\n\n"
         "--save keeps the measurements as a baseline in the project's folder, together with the "
         "program. --against runs that program in turns with today's. Where it was not "
         "kept (scripts, programs of the system, several commands, other arguments), the stored "
         "figures are compared, and a note says why. A difference between two sessions of the "
         "machine looks like a change of the program, so the whole interval must then lie outside "
         "the band, and the CPU time must have changed at least half as far as the wall time. A "
-        "baseline from another host, frequency governor or with other measuring "
-        "options is refused without --force. Another build is compared, and the report says so.\n\n"
+        "baseline with another host, frequency governor or measuring options is refused without "
+        "--force. Another build is compared, and the report says so.\n\n"
         "CSV has a row for each run and measure. JSON has all runs and the statistics.\n\n"
         "Exit code 3: slower than --max-regression allows; 4: inconclusive, or no "
         "benchmark in common with the baseline.",

@@ -21,47 +21,47 @@ struct bench_store_opts {
 };
 
 /* Rows for an option table whose struct S has a `struct bench_store_opts store`. */
-#define BENCH_STORE_OPTS(S)                                                                          \
-    {0,                                                                                              \
-     "save",                                                                                         \
-     OPT_TEXT,                                                                                       \
-     offsetof(S, store.save),                                                                        \
-     "NAME",                                                                                         \
-     "keep what is measured as the baseline NAME, and its program; an older one stays in the "       \
-     "history"},                                                                                     \
-        {0,        "against",                                                                        \
-         OPT_TEXT, offsetof(S, store.against),                                                       \
-         "NAME",   "compare with the baseline NAME: with its program in turns where that was kept"}, \
-        {0,        "compare",                                                                        \
-         OPT_FLAG, offsetof(S, store.compare),                                                       \
-         NULL,     "compare the baselines named as operands; nothing is run"},                       \
-        {0,          "threshold",                                                                    \
-         OPT_NUMBER, offsetof(S, store.threshold),                                                   \
-         "PERCENT",  "with --compare: leave out what differs by less (default: 0)",                  \
-         .min = 0,   .max = 1e6},                                                                    \
-        {0, "baselines", OPT_FLAG, offsetof(S, store.list), NULL, "list the baselines"},             \
-        {0,        "delete",                                                                         \
-         OPT_TEXT, offsetof(S, store.remove),                                                        \
-         "NAME",   "delete a baseline; its runs stay in the history"},                               \
-        {0,        "export",                                                                         \
-         OPT_TEXT, offsetof(S, store.export_name),                                                   \
-         "NAME",   "write a baseline as JSON to the operand FILE, or to -o"},                        \
-        {0,        "import",                                                                         \
-         OPT_TEXT, offsetof(S, store.import_path),                                                   \
-         "FILE",   "read what --export wrote; --save gives it another name"},                        \
-        {0,                                                                                          \
-         "rename",                                                                                   \
-         OPT_LIST,                                                                                   \
-         offsetof(S, store.rename),                                                                  \
-         "OLD=NEW",                                                                                  \
-         "a benchmark has a new name: alone this changes the store, with --against or "              \
-         "--compare only what is read from it"},                                                     \
-        {0,        "store",                                                                          \
-         OPT_TEXT, offsetof(S, store.path),                                                          \
-         "FILE",   "where baselines are (default: .kelvin/history.db of the project)"},              \
-    {                                                                                                \
-        0, "force", OPT_FLAG, offsetof(S, store.force), NULL,                                        \
-            "compare although host, build, governor or options differ; the report says so"           \
+#define BENCH_STORE_OPTS(S)                                                                       \
+    {0,                                                                                           \
+     "save",                                                                                      \
+     OPT_TEXT,                                                                                    \
+     offsetof(S, store.save),                                                                     \
+     "NAME",                                                                                      \
+     "keep what is measured as the baseline NAME, and its program; an older one stays in the "    \
+     "history"},                                                                                  \
+        {0,        "against",                                                                     \
+         OPT_TEXT, offsetof(S, store.against),                                                    \
+         "NAME",   "compare with the baseline NAME, in turns with its program if that was kept"}, \
+        {0,        "compare",                                                                     \
+         OPT_FLAG, offsetof(S, store.compare),                                                    \
+         NULL,     "compare the baselines named as operands; nothing is run"},                    \
+        {0,          "threshold",                                                                 \
+         OPT_NUMBER, offsetof(S, store.threshold),                                                \
+         "PERCENT",  "with --compare: leave out what differs by less (default: 0)",               \
+         .min = 0,   .max = 1e6},                                                                 \
+        {0, "baselines", OPT_FLAG, offsetof(S, store.list), NULL, "list the baselines"},          \
+        {0,        "delete",                                                                      \
+         OPT_TEXT, offsetof(S, store.remove),                                                     \
+         "NAME",   "delete a baseline; its runs stay in the history"},                            \
+        {0,        "export",                                                                      \
+         OPT_TEXT, offsetof(S, store.export_name),                                                \
+         "NAME",   "write a baseline as JSON to the operand FILE, or to -o"},                     \
+        {0,        "import",                                                                      \
+         OPT_TEXT, offsetof(S, store.import_path),                                                \
+         "FILE",   "read what --export wrote; --save gives it another name"},                     \
+        {0,                                                                                       \
+         "rename",                                                                                \
+         OPT_LIST,                                                                                \
+         offsetof(S, store.rename),                                                               \
+         "OLD=NEW",                                                                               \
+         "a benchmark has a new name: alone this changes the store, with --against or "           \
+         "--compare only what is read from it"},                                                  \
+        {0,        "store",                                                                       \
+         OPT_TEXT, offsetof(S, store.path),                                                       \
+         "FILE",   "where baselines are (default: .kelvin/history.db of the project)"},           \
+    {                                                                                             \
+        0, "force", OPT_FLAG, offsetof(S, store.force), NULL,                                     \
+            "compare although host, build, governor or options differ; the report says so"        \
     }
 
 /* Whether an option asks for something that measures nothing. */

@@ -34,9 +34,8 @@ static const struct opt check_table[] = {
      .offset = AT(suppressions),
      .arg = "FILE",
      .help = "known leaks that rules on 'leaked' leave out, in Valgrind's or LeakSanitizer's "
-             "format; may be given several times"},
-    {0, "sizes", OPT_TEXT, AT(sizes), "N,N,...",
-     "the sizes of the input, one for each profile that is named"},
+             "format; may be repeated"},
+    {0, "sizes", OPT_TEXT, AT(sizes), "N,N,...", "the sizes of the input, one for each PROFILE"},
     OUTPUT_OPTS(struct cmd_check_opts, "text md json junit", "text, md, json or junit"),
     {0, "top", OPT_INT, AT(top), "N", "functions and scopes in the tables of growth (default: 15)",
      .min = 1, .max = 1000},
@@ -375,7 +374,8 @@ const struct command command_check = {
         "Quote names that contain blanks. A share has a 95% interval: a rule passes if the whole "
         "interval is in the range and fails if none of it is. Otherwise the rule is inconclusive, "
         "and the output shows what would decide it. A function of the program without samples has "
-        "an interval from 0% to the most that so many samples can miss. Names are looked up in the "
+        "an interval from 0% to the largest share that this many samples can miss. Names are "
+        "looked up in the "
         "samples, then in the program's symbols. If the rules have errors, all of them are listed "
         "and nothing is checked.\n\n"
         "With --sizes the profiles are runs of growing input: a table shows how the cost of the "

@@ -16,8 +16,8 @@ struct convert_opts {
 
 static const struct opt convert_table[] = {
     {'o', "output", OPT_TEXT, offsetof(struct convert_opts, output), "FILE",
-     "write to FILE (default: standard output), or send spans to http://HOST:PORT, a collector of "
-     "OTLP"},
+     "write to FILE (default: standard output), or send spans to http://HOST:PORT, an OTLP "
+     "collector"},
     {'t', "to", OPT_TEXT, offsetof(struct convert_opts, to), "FORMAT",
      "the format to write (default: by the end of the output's name); 'kelvin help formats' "
      "lists them"},
@@ -150,11 +150,11 @@ const struct command command_convert = {
     .name = "convert",
     .summary = "turn a profile into another tool's format",
     .operands = "PROFILE",
-    .about = "Reads a profile in any format and writes it in another. All events and values go "
-             "along where the format can hold them; --event and --value choose one where it "
-             "cannot, or where one is enough. With --time, --thread and the like only the "
-             "selected part of one event goes out. Of a recorded command line only the program "
-             "goes along, unless --arguments asks for the rest; home folders are written as ~.",
+    .about = "Reads a profile in any format and writes it in another. All events and values are "
+             "written if the format can hold them. If it cannot, or if one is enough, --event and "
+             "--value choose. With --time, --thread and the like only the selected part of one "
+             "event is written. The recorded command line is written without its arguments, unless "
+             "--arguments asks for them. Home folders are written as ~.",
     .examples =
         "kelvin convert cpu.pb.gz --to speedscope -o cpu.speedscope.json   # for speedscope\n"
         "kelvin convert perf-script.txt -o app.pb.gz                       # for go tool pprof\n"

@@ -55,8 +55,9 @@ const struct command command_doctor = {
     .about =
         "Tries what a recording needs: perf_event_open for user code, kernel code, each CPU and "
         "hardware counters, memory for rings, CPU timers, names of kernel and library functions. "
-        "Each line has a state (ok, limited, no, note), the reason, and after an arrow the line "
-        "that would lift the limit. The last line says what 'kelvin record' will use here.\n\n"
+        "Each line has a state (ok, limited, no, note), the reason, and after an arrow the command "
+        "or setting that lifts the limit. The last line says what 'kelvin record' will use "
+        "here.\n\n"
         "Changes nothing, needs no rights, and prints no host name. Exits with 0 when some engine "
         "works, with 1 when none does.",
     .examples = "kelvin doctor          # why are there no kernel frames?\n"

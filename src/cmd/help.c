@@ -12,7 +12,7 @@ struct help_opts {
 
 static const struct opt help_table[] = {
     {0, "as", OPT_CHOICE, offsetof(struct help_opts, as), "KIND",
-     "print it as text, as a man page, or as a completion script for a shell (default: text)",
+     "text, man (a man page), or bash, zsh or fish (completion for that shell; default: text)",
      .choices = "text man bash zsh fish"},
     OPT_END,
 };

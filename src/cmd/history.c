@@ -494,15 +494,16 @@ const struct command command_history = {
     .name = "history",
     .summary = "list the runs of a suite, draw their trends, find what changed them",
     .operands = "[WORKLOAD...]",
-    .about = "Every 'kelvin run' is stored by commit, machine and workload. This lists the runs, "
-             "draws a line for each total and for the functions whose share changed, and names the "
-             "commit at which a level shifted.\n\n"
-             "Level shifts are found by E-divisive: the runs are cut where the two sides differ "
-             "most, and the cut counts when fewer than 1 of 100 shuffles of the same runs has such "
-             "a cut. With few runs every order is counted; a clear step that as many as 1 of 20 "
-             "would have is called likely, as that of four runs after four. A shift needs at least "
-             "three runs on each side. Runs that failed do not "
-             "count. Trends are drawn for one machine, as machines differ more than commits do.",
+    .about =
+        "Every 'kelvin run' is stored by commit, machine and workload. This lists the runs, "
+        "draws a line for each total and for the functions whose share changed, and names the "
+        "commit at which a level shifted.\n\n"
+        "Level shifts are found by E-divisive: the runs are cut where both parts differ most, and "
+        "the cut counts if fewer than 1 in 100 shuffles of the same runs have such a cut. With few "
+        "runs every order is tried instead. A clear step that up to 1 in 20 orders show is called "
+        "likely, such as a step between four runs and the next four. A shift needs at least "
+        "three runs on each side. Runs that failed do not "
+        "count. Trends are drawn for one machine, as machines differ more than commits do.",
     .examples =
         "kelvin history                        # all workloads on this machine\n"
         "kelvin history small -o history.html  # one workload, with drawings\n"

@@ -25,41 +25,41 @@ struct input_opts {
 };
 
 /* Rows for a command's option table, whose struct S has a `struct input_opts input`. */
-#define INPUT_OPTS(S)                                                                       \
-    {.name = "event",                                                                       \
-     .kind = OPT_TEXT,                                                                      \
-     .offset = offsetof(S, input.event),                                                    \
-     .arg = "NAME",                                                                         \
-     .help = "the event to show when there are several (default: the first)",               \
-     .alias = "event-filter"},                                                              \
-        {.name = "value",                                                                   \
-         .kind = OPT_TEXT,                                                                  \
-         .offset = offsetof(S, input.value),                                                \
-         .arg = "NAME",                                                                     \
-         .help = "the value to show: samples, weight, or a name that 'kelvin info' lists"}, \
-        {.name = "from",                                                                    \
-         .kind = OPT_TEXT,                                                                  \
-         .offset = offsetof(S, input.from),                                                 \
-         .arg = "FORMAT",                                                                   \
-         .help = "the input's format (default: recognised by its content)"},                \
-        {.name = "symbols",                                                                 \
-         .kind = OPT_LIST,                                                                  \
-         .offset = offsetof(S, input.symbols),                                              \
-         .arg = "DIR",                                                                      \
-         .help = "look for programs and debug files below DIR too, by build-id, path or "   \
-                 "name; may be given several times"},                                       \
-        {.name = "symfs",                                                                   \
-         .kind = OPT_TEXT,                                                                  \
-         .offset = offsetof(S, input.symfs),                                                \
-         .arg = "DIR",                                                                      \
-         .help = "look for programs below DIR instead of /"},                               \
-        {.name = "signatures",                                                              \
-         .kind = OPT_FLAG,                                                                  \
-         .offset = offsetof(S, input.signatures),                                           \
-         .help = "C++ functions with their parameters (default: where overloads are hot)"}, \
-    {                                                                                       \
-        .name = "strict", .kind = OPT_FLAG, .offset = offsetof(S, input.strict),            \
-        .help = "fail on the first malformed line or record"                                \
+#define INPUT_OPTS(S)                                                                           \
+    {.name = "event",                                                                           \
+     .kind = OPT_TEXT,                                                                          \
+     .offset = offsetof(S, input.event),                                                        \
+     .arg = "NAME",                                                                             \
+     .help = "the event to show when there are several (default: the first)",                   \
+     .alias = "event-filter"},                                                                  \
+        {.name = "value",                                                                       \
+         .kind = OPT_TEXT,                                                                      \
+         .offset = offsetof(S, input.value),                                                    \
+         .arg = "NAME",                                                                         \
+         .help = "the value to show: samples, weight, or a name that 'kelvin info' lists"},     \
+        {.name = "from",                                                                        \
+         .kind = OPT_TEXT,                                                                      \
+         .offset = offsetof(S, input.from),                                                     \
+         .arg = "FORMAT",                                                                       \
+         .help = "the input's format (default: recognised by its content)"},                    \
+        {.name = "symbols",                                                                     \
+         .kind = OPT_LIST,                                                                      \
+         .offset = offsetof(S, input.symbols),                                                  \
+         .arg = "DIR",                                                                          \
+         .help = "look for programs and debug files below DIR too, by build-id, path or name; " \
+                 "may be repeated"},                                                            \
+        {.name = "symfs",                                                                       \
+         .kind = OPT_TEXT,                                                                      \
+         .offset = offsetof(S, input.symfs),                                                    \
+         .arg = "DIR",                                                                          \
+         .help = "look for programs below DIR instead of /"},                                   \
+        {.name = "signatures",                                                                  \
+         .kind = OPT_FLAG,                                                                      \
+         .offset = offsetof(S, input.signatures),                                               \
+         .help = "C++ functions with their parameters (default: where overloads are hot)"},     \
+    {                                                                                           \
+        .name = "strict", .kind = OPT_FLAG, .offset = offsetof(S, input.strict),                \
+        .help = "fail on the first malformed line or record"                                    \
     }
 
 /* Rows of commands that can show a part of a profile; they mean the same in all. */

@@ -153,9 +153,8 @@ void manual_overview(FILE *out)
 
 void manual_formats(FILE *out)
 {
-    fprintf(out,
-            "Read (recognised by content; '-' is standard input; may be UTF-16 or packed with\n"
-            "gzip, zstd, xz or bzip2):\n");
+    fprintf(out, "Read (recognised by content; '-' is standard input; may be UTF-16, or\npacked "
+                 "with gzip, zstd, xz or bzip2):\n");
     for (int i = 0; import_sources[i]; i++)
         fprintf(out, "  %-13s %s\n", import_sources[i]->name, import_sources[i]->title);
     fprintf(out, "\nWritten by 'kelvin convert --to FORMAT':\n");

@@ -34,43 +34,43 @@ static const struct opt record_table[] = {
      .alias = "freq", .min = 1, .max = 1000000},
     {'e', "event", OPT_LIST, AT(events), "EVENT",
      "what to sample: cycles, cpu-clock, cache-misses, page-faults, GROUP:TRACEPOINT... "
-     "several by commas or by repeating the option "
-     "(default: cycles where there are any, else cpu-clock)"},
+     "several separated by commas, or repeat the option (default: cycles where the CPU counts "
+     "them, else cpu-clock)"},
     {'p', "pid", OPT_INT, AT(pid), "PID", "attach to a running process, with all its threads",
      .min = 1, .max = 4194304},
     {'a', "all", OPT_FLAG, AT(machine), NULL,
      "the whole machine: every process that runs or starts, the kernel, containers"},
-    {0, "cpu", OPT_TEXT, AT(cpus), "LIST", "of the machine only these CPUs: 0-3,8"},
+    {0, "cpu", OPT_TEXT, AT(cpus), "LIST", "like -a, but only these CPUs: 0-3,8"},
     {0, "cgroup", OPT_TEXT, AT(cgroup), "NAME",
-     "of the machine only what is in this cgroup, service or container, or below it"},
-    {'u', "user", OPT_TEXT, AT(user), "USER", "of the machine only this user's processes"},
+     "like -a, but only processes in this cgroup, service or container, or below it"},
+    {'u', "user", OPT_TEXT, AT(user), "USER", "like -a, but only this user's processes"},
     {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
      .max = 1e7},
     {0, "waits", OPT_FLAG, AT(waits), NULL,
-     "record the time off-CPU as well: every wait, how long it lasts and where it happens"},
+     "record off-CPU time as well: every wait, how long it lasts and where it happens"},
     {0, "heap", OPT_OPTIONAL, AT(heap), "sampled[:BYTES][,mmap]",
-     "record the heap as well: every allocation, or with =sampled one in BYTES on average "
-     "(default: 524288), for production; with mmap anonymous maps, too; of a running process "
-     "only sampled, as root"},
+     "record the heap as well: every allocation, or with =sampled about one per BYTES (default: "
+     "524288), for production; with mmap anonymous maps as well; a running process can only be "
+     "sampled, by root"},
     {0, "locks", OPT_FLAG, AT(locks), NULL,
      "record waits for locks as well: which lock, who waited, who held it"},
     {0, "engine", OPT_CHOICE, AT(engine), "ENGINE",
      "perf (perf_event_open), timer (inside the program), none (no samples: scopes, heap or locks "
      "alone), or auto: the first of perf and timer that works here (default: auto)",
      "auto perf timer none"},
-    {0, "user-only", OPT_FLAG, AT(user_only), NULL, "leave out the kernel's part"},
+    {0, "user-only", OPT_FLAG, AT(user_only), NULL, "leave out what runs in the kernel"},
     {0, "stack-size", OPT_INT, AT(stack_bytes), "BYTES",
-     "how much of each stack to copy at most; 16384 where that is enough (default: 65528)",
-     .min = 1024, .max = 65528},
+     "copy at most BYTES of each stack, such as 16384 (default: 65528)", .min = 1024, .max = 65528},
     {0, "min-samples", OPT_INT, AT(min_samples), "N",
-     "publish nothing with fewer than N samples (default: 0, publish and say that they are few)",
+     "leave FILE as it was if there are fewer than N samples (default: 0: write FILE, and say that "
+     "they are few)",
      .min = 0, .max = 1e9},
     {0, "strict", OPT_FLAG, AT(strict), NULL,
-     "publish nothing with over 1% of samples lost or stacks unfinished, or 10% of frames "
-     "unnamed"},
+     "leave FILE as it was if more than 1% of the samples are lost, 1% of the stacks unfinished or "
+     "10% of the frames unnamed"},
     {0, "allow-partial", OPT_FLAG, AT(allow_partial), NULL,
-     "publish anyway, with the label 'partial'"},
+     "write FILE anyway, labelled 'partial'"},
     {0, "rotate", OPT_TEXT, OWN(rotate), "TIME",
      "begin a new file every TIME (60s, 10m, 1h): FILE.0001.kelvin, FILE.0002.kelvin..., or in a "
      "folder"},
@@ -88,12 +88,12 @@ static const struct opt record_table[] = {
     {0, "functions-min", OPT_NUMBER, AT(functions_least_us), "US",
      "leave out functions that took fewer microseconds (default: 0)", .min = 0, .max = 1e9},
     {0, "otlp", OPT_TEXT, AT(otlp), "URL",
-     "send spans to a collector by OTLP while they are recorded: http://127.0.0.1:4318"},
+     "send spans to an OTLP collector while recording: http://127.0.0.1:4318"},
     {0, "hide-arguments", OPT_FLAG, AT(hide_arguments), NULL,
      "label the recording with the program only: arguments may hold secrets"},
     {0, "pack-source", OPT_OPTIONAL, AT(pack_source), "DIR",
-     "put the source files that the recording names into it, as far as they lie below the folder "
-     "of the project, or below DIR"},
+     "put the source files that the recording names into it, if they lie below the project's "
+     "folder, or below DIR"},
     {0, "view", OPT_FLAG, AT(view), NULL,
      "then show the recording in a browser, as 'kelvin view' does, until Ctrl-C"},
     {'q', "quiet", OPT_FLAG, AT(quiet), NULL, "print nothing but errors"},
@@ -347,39 +347,41 @@ const struct command command_record = {
         "As root (CAP_BPF and CAP_PERFMON) the clocks of the CPUs take the samples, so that even "
         "the shortest process gets its share; samples of other programs are dropped in the "
         "kernel. Without these rights each thread has a clock of its own, which misses threads "
-        "that run for less than a millisecond. Reports then say which share of the CPU time was "
+        "that run for less than a millisecond. Reports then say what share of the CPU time was "
         "sampled.\n\n"
-        "While it runs, the recording is FILE.part beside FILE, and grows every second. If kelvin "
-        "is killed, FILE.part opens like any recording. At the end functions get their names and "
-        "FILE.part becomes FILE; a recording that it replaces stays as FILE.old. With "
+        "While recording, kelvin writes to FILE.part every second. If kelvin is killed, FILE.part "
+        "opens like any recording. At the end functions get their names, and FILE.part becomes "
+        "FILE. A recording that was there before stays as FILE.old. With "
         "--min-samples or --strict a recording that is not good enough leaves FILE as it was, and "
         "the exit code is 3.\n\n"
         "With --heap a preloaded library also records every allocation with its call stack. "
         "'kelvin heap' shows peak, growth and leaks. Report, flame, fold and diff take --value "
         "allocations, allocated, frees, freed, leaked, leaked_blocks, peak or temporary, and with "
         "--locks under_lock: blocks allocated while a lock was held. Static and setuid programs "
-        "cannot be recorded that way. With --heap=sampled -p PID probes in the kernel stop the "
-        "running process whenever it allocates or frees, which needs root and costs a few "
-        "microseconds each time. Blocks allocated before that are not known.\n\n"
+        "cannot be recorded that way. With --heap=sampled -p PID kernel probes stop the running "
+        "process whenever it allocates or frees, which needs root and costs a few "
+        "microseconds each time. Blocks that the process allocated before are not known.\n\n"
         "With --waits every context switch is recorded as well. 'kelvin report --waits' shows how "
         "long each thread ran, was blocked and by what, or could run but had no CPU. Report, "
         "flame and fold take --value blocked, runnable or wall. Root also sees who woke each "
         "thread, with the waker's call stack (--value woken). An ordinary user gets durations, "
-        "each with the stack of the last CPU sample of its thread; reasons and stacks of waits "
-        "need the right to see the kernel: root, or kernel.perf_event_paranoid at most 1. Above "
-        "5,000 switches per second only a random part of the waits gets stacks of its own, and "
-        "the others share them; number and duration of waits stay exact. With --rotate a wait "
+        "each with the stack of its thread's last CPU sample. Reasons and stacks of waits need the "
+        "right to see the kernel: root, or kernel.perf_event_paranoid at most 1. Above 5,000 "
+        "switches per second only a random part of the waits get stacks of their own, and the "
+        "others share these. The number and duration of waits stay exact. With --rotate a wait "
         "belongs to the file in which it ends.\n\n"
         "Scopes that a program names with kelvin.h are recorded along with the samples, in a "
-        "running process too; --engine none leaves the samples out. A program started with "
+        "running process too. --engine none takes no samples. A program "
+        "started with "
         "KELVIN_OUTPUT=FILE in its environment records its scopes by itself.\n\n"
         "With --rotate and a folder (-o DIR/, or DIR after -a) recordings follow one another "
         "there, each named after the time it starts. --keep and --max-size remove the oldest. The "
-        "folder must be new, empty, or one of such recordings. It takes one recorder at a time. "
+        "folder must be new, empty, or already hold such recordings. One recorder at a time can "
+        "write to it. "
         "'kelvin report DIR --last 10m' "
-        "reads across them. If the disk is full, the oldest recording is removed and the next "
-        "file begun.\n\n"
-        "With --listen other programs can read how long the scopes of kelvin.h took so far: "
+        "reads across them. If the disk is full, the oldest recording is removed and a new file "
+        "begun.\n\n"
+        "With --listen other programs can read how long the scopes of kelvin.h have taken so far: "
         "/metrics is for Prometheus, /scopes is JSON, / is a page. An address that other machines "
         "can reach needs a token: at least 16 characters in the environment variable "
         "KELVIN_LISTEN_TOKEN, which each request must send (Authorization: Bearer TOKEN). Nothing "
@@ -390,19 +392,20 @@ const struct command command_record = {
         "short calls.\n\n"
         "With --otlp spans also go to an OpenTelemetry collector (Jaeger, Tempo), as protobuf "
         "over HTTP, without encryption. Spans that the collector cannot take are sent again as "
-        "OTLP prescribes. If it is slow or gone, spans are dropped and counted; the program never "
-        "waits.\n\n"
+        "OTLP prescribes. If the collector is slow or gone, spans are dropped and counted. The "
+        "program never waits.\n\n"
         "With --locks a preloaded library also records every wait for a mutex, read-write lock, "
         "condition variable, semaphore or barrier of pthreads, with the call stacks of the thread "
         "that waited and of the one that held the lock. 'kelvin locks' shows them. A free lock "
-        "costs about 3 ns more. Locks that other languages and libraries make of futexes (Rust, "
+        "costs about 3 ns more. Locks that other languages and libraries build from futexes (Rust, "
         "Go, std::atomic) and C11's mtx_lock() are not seen.\n\n"
         "With --pack-source 'kelvin annotate' and 'kelvin view' show source on a machine that has "
-        "neither the source nor the program. Files that debug information names are packed if "
-        "they lie below the project of the program or of the current folder (.git, .hg or "
-        "kelvin.conf marks it), are not hidden and not larger than 4 MiB; 32 MiB in all.\n\n"
-        "The exit code is the command's own where it failed (128 + N if signal N killed it); 125 "
-        "if kelvin itself failed, 126 if the command cannot be run, 127 if it is not found.",
+        "neither the source nor the program. Files that debug information names are packed if they "
+        "lie below the project of the program or of the current folder (.git, .hg or kelvin.conf "
+        "marks it), are not hidden and have at most 4 MiB each, 32 MiB in all.\n\n"
+        "If the command fails, kelvin exits with the command's exit code (128 + N if signal N "
+        "killed it). 125: kelvin itself failed. 126: the command cannot be run. 127: it was not "
+        "found.",
     .examples =
         "kelvin record -- ./app --args           # writes app.kelvin\n"
         "kelvin record -p 1234 -d 10             # a running process, for ten seconds\n"
@@ -413,7 +416,7 @@ const struct command command_record = {
         "kelvin record --heap -- ./app           # and every allocation: kelvin heap app.kelvin\n"
         "kelvin record --heap=sampled -p 1234 -d 60   # what a running process allocates, as root\n"
         "kelvin record --listen 9464 -- ./server # Prometheus scrapes 127.0.0.1:9464/metrics\n"
-        "kelvin record --pack-source -- ./app    # to look at where the source is not\n"
+        "kelvin record --pack-source -- ./app    # to read where the source is missing\n"
         "kelvin record --view -- ./app           # record, then look at it in a browser\n"
         "kelvin record --waits -- ./app          # and what it waits for: kelvin report --waits\n"
         "kelvin record --locks -- ./app          # and every wait for a lock: kelvin locks "

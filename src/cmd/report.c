@@ -35,7 +35,7 @@ static const struct opt report_table[] = {
     {0, "callers", OPT_TEXT, AT(callers), "FUNCTION",
      "only this function: who calls it and what it calls"},
     {0, "waits", OPT_FLAG, AT(waits), NULL,
-     "the time off-CPU instead: by reason, by thread, and where (of 'kelvin record --waits')"},
+     "off-CPU time instead: by reason, by thread, and where (of 'kelvin record --waits')"},
     PUBLIC_OPTS(struct cmd_report_opts),
     SELECTION_OPTS(struct cmd_report_opts),
     INPUT_OPTS(struct cmd_report_opts),
@@ -351,8 +351,7 @@ const struct command command_report = {
         "With several recordings of one program, shares are means over them and intervals come "
         "from how much the recordings differ. The intervals of one recording cover sampling error "
         "only.\n\n"
-        "With --waits the report is about the time off-CPU, if 'kelvin record --waits' recorded "
-        "it: "
+        "With --waits the report is about off-CPU time, if 'kelvin record --waits' recorded it: "
         "by reason (lock, condition, sleep, poll, pipe, socket, file, fsync, page fault...), by "
         "thread, the stacks that wait longest, and who ended the waits. Running, runnable, blocked "
         "and unknown add up "
@@ -363,7 +362,7 @@ const struct command command_report = {
         "was woken and has no CPU yet, or has not run yet. Where wakers were not recorded, blocked "
         "time includes the wait for a CPU after waking up.\n\n"
         "The HTML page is complete in itself, with the flame graph inside. A click on the title of "
-        "a column sorts its table. Pages, markdown and JSON show the recorded program without its "
+        "a column sorts its table. Pages, Markdown and JSON show the recorded program without its "
         "arguments, unless --arguments asks for them.",
     .examples = "kelvin report app.kelvin                    # in the terminal\n"
                 "kelvin report app.kelvin -o report.html     # one page, to explore too\n"

@@ -221,8 +221,9 @@ const struct command command_run = {
     .operands = "[WORKLOAD...]",
     .about =
         "Reads kelvin.conf ('kelvin init' writes one) and goes through seven phases: host, build, "
-        "record, bench, analyse, check, publish. The result is one folder with an index, a receipt "
-        "of every figure and, for each workload, a flame graph, a Markdown page and the recording. "
+        "record, bench, analyse, check, publish. The result is one folder with an index, a JSON "
+        "file of every figure and, for each workload, a flame graph, a Markdown page and the "
+        "recording. "
         "The folder is replaced as a whole or not at all.\n\n"
         "If a workload fails, the run fails; the others still run. If something you asked for is "
         "unavailable (too few samples, no valgrind), the run is incomplete. The results of such a "

@@ -35,7 +35,7 @@ static const struct opt view_table[] = {
     {0, "port", OPT_INT, AT(port), "N", "listen on this port of 127.0.0.1 (default: a free one)",
      .min = 1, .max = 65535},
     {0, "source", OPT_LIST, AT(source), "DIR",
-     "put source files below DIR into the page too; may be given several times"},
+     "put source files below DIR into the page too; may be repeated"},
     {0, "no-open", OPT_FLAG, AT(no_open), NULL, "print the address, start no browser"},
     PUBLIC_OPTS(struct cmd_view_opts),
     SELECTION_OPTS(struct cmd_view_opts),
@@ -252,12 +252,12 @@ const struct command command_view = {
         "functions), which is "
         "kept in the address and can be copied as a command line. With two profiles it compares "
         "them.\n\n"
-        "The page computes with the same code as the other commands, so that it shows the same "
-        "numbers and the same intervals. Nobody can open it without the token in the address.\n\n"
+        "The page computes with the same code as the other commands, so it shows the same numbers "
+        "and the same intervals. Nobody can open it without the token in the address.\n\n"
         "With -o it is one file to send, which works offline. Such a file shows the recorded "
         "program without its arguments, unless --arguments asks for them. Without scripts it "
-        "shows the still flame graph and the tables. Where source or instructions of the program "
-        "are in it, a new file is yours alone to read (mode 0600).",
+        "shows the still flame graph and the tables. If source or instructions of the program are "
+        "in it, only you can read the file (mode 0600).",
     .examples = "kelvin view app.kelvin                    # serve, and start a browser\n"
                 "kelvin view app.kelvin -o app.html        # one file to send\n"
                 "kelvin view before.kelvin after.kelvin    # compare\n"
