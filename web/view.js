@@ -239,14 +239,14 @@ class App {
     }
     showCrumbs() {
         const s = this.state, list = [];
-        const crumb = (kind, text, away) => list.push(el('span.crumb', {title: `${kind} ${text}`}, el('i', null, kind), el('span', null, text), button('×', `Take away ${kind} ${text}`, away, {'aria-label': `Take away ${kind} ${text}`})));
+        const crumb = (kind, text, away) => list.push(el('span.crumb', {title: `${kind} ${text}`}, el('i', null, kind), el('span', null, text), button('×', `Remove ${kind} ${text}`, away, {'aria-label': `Remove ${kind} ${text}`})));
         if (s.time) crumb('time', s.time, () => this.change({time: null, other: null}));
         if (s.other) crumb('compared with', s.other, () => this.change({other: null}));
         for (const key of LISTS) for (const v of s[key]) crumb(key, /^\^.*\$$/s.test(v) ? v.slice(1, -1).replace(/\\(.)/g, '$1') : v, () => this.change({[key]: s[key].filter(x => x !== v)}));
         if (s.subtree) { const names = s.subtree.match(/(?:[^\\;]|\\.)+/g) || []; crumb('subtree', names.map(n => n.replace(/\\(.)/g, '$1')).join(' › '), () => this.change({subtree: null, zoom: []})); }
         if (s.merge) crumb('', 'merge recursion', () => this.change({merge: false}));
         const n = list.length, a = this.about;
-        this.crumbs.replaceChildren(button('↶', 'Undo (z)', () => this.undo(), {'aria-label': 'Undo', disabled: this.step < 1}), button('↷', 'Redo (Shift z)', () => this.redo(), {'aria-label': 'Redo', disabled: this.step >= this.last}), button(n ? 'All' : 'All of the recording', 'Select everything again (r)', () => this.reset(), {class: 'all'}), ...list, el('span.gap'),
+        this.crumbs.replaceChildren(button('↶', 'Undo (z)', () => this.undo(), {'aria-label': 'Undo', disabled: this.step < 1}), button('↷', 'Redo (Shift z)', () => this.redo(), {'aria-label': 'Redo', disabled: this.step >= this.last}), button(n ? 'All' : 'The whole recording', 'Select everything again (r)', () => this.reset(), {class: 'all'}), ...list, el('span.gap'),
             el('span.note', {title: 'what is selected'}, a.samples === null ? this.amount(a.whole) : `${count(a.samples)} sample${a.samples === 1 ? '' : 's'}` + (a.time_ns ? ' · ' + time(a.time_ns) : '')));
     }
     // What can be done with a function: [text, what it does, key, what the terminal calls it].

@@ -29,7 +29,7 @@ const KEYS = [
     ['1 … 9  0', 'the first ten tabs'], ['[  ]', 'the tab before and the next'], ['/', 'search; Enter keeps it, Escape ends it'], ['↑ ↓ ← →', 'walk frames, rows and trees'], ['Enter', 'zoom to the frame; callers of the row'], ['Escape', 'zoom out, end the search'],
     ['f', 'focus: only stacks with the chosen function'], ['i', 'ignore: no stacks with it'], ['h', 'hide: leave it out, its time goes to its callers'], ['s', 'subtree: only what is called from the chosen frame'], ['e', 'collapse its recursion'], ['o', 'collapse its module into one frame'], ['m', 'merge direct recursion of all functions'], ['c', 'callers and callees of it'], ['d', 'its source and instructions'], ['k', 'copy its call stack'], ['t', 'turn the tree: callers first'],
     ['Shift F10', 'or the menu key, or a right click: all that can be done with the frame, row or lane'],
-    ['Backspace', 'take the last crumb away'], ['r', 'select everything again'], ['z  Shift z', 'undo and redo; the browser\'s Back and Forward do the same'], ['y', 'copy as command'], ['l', 'copy the link'],
+    ['Backspace', 'remove the last crumb'], ['r', 'select everything again'], ['z  Shift z', 'undo and redo; the browser\'s Back and Forward do the same'], ['y', 'copy as command'], ['l', 'copy the link'],
     ['+ − ← →', 'in the timeline: zoom and move'], ['Shift ← →', 'in the timeline: make a range, move its end'], ['Shift drag', 'in the timeline: a second range, to compare'], ['?', 'this sheet'],
 ];
 

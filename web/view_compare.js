@@ -130,7 +130,7 @@ export class ComparePane {
         this.top.replaceChildren(el('p.verdict', null, el(slower ? 'b.up' : faster ? 'b.down' : 'b', null, word), ': ', all.length ? `of ${all.length} percentiles ${slower} slower, ${faster} faster, ${same} the same, ${all.length - slower - faster - same} not proven.` : 'no scope has enough spans on both sides.'),
             el('p', null, `One run per side: intervals cover chance within a run, not run-to-run variation. ${this.scopes.same_program
                 ? 'Both runs are of the same program with the same arguments, so no change counts as proven.'
-                : `A change counts as proven beyond a factor of ${this.scopes.pair_factor}, by itself and next to the other scopes, or beyond ${this.scopes.pair_factor_all} by itself, with p at most 0.01.`}`),
+                : `A change counts as proven beyond a factor of ${this.scopes.pair_factor}, by itself and relative to the other scopes, or beyond ${this.scopes.pair_factor_all} by itself, with p at most 0.01.`}`),
             ...(this.scopes.lost ? [el('p.up', null, `${count(this.scopes.lost)} records were lost: percentiles describe the spans that were kept.`)] : []), ...this.careful());
     }
     listScopes() {

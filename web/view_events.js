@@ -54,7 +54,7 @@ export class EventsPane {
         this.apart.textContent = idle ? 'Of the selection, time, threads, processes, labels and scopes apply to this pane; filters by function do not.' : '';
     }
     explain(error) {
-        const s = this.app.state, filtered = s.events || s.eventkind, why = error || (filtered ? 'No event fits the filter' : 'Nothing happened in what is selected');
+        const s = this.app.state, filtered = s.events || s.eventkind, why = error || (filtered ? 'No event matches the filter' : 'Nothing happened in what is selected');
         this.table.box.append(this.message = el('p.message', {role: 'alert'}, why[0].toUpperCase() + why.slice(1) + '. ', filtered ? button('Clear the filter', 'All events', () => this.app.change({events: '', eventkind: ''})) : button('Select everything again', 'r', () => this.app.reset())));
     }
     async more(skip, top) {

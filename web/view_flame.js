@@ -404,7 +404,7 @@ export class FlamePane {
             this.buttons.flames = button('Root below', 'Flames instead of icicles', () => app.change({flames: !app.state.flames})),
             this.buttons.out = button('Zoom out', 'Escape', () => this.flame.zoomTo(0)),
             el('span.gap'), this.legend = el('span.legend'),
-            button('Copy SVG', 'What is seen, as text of an SVG', () => app.copy(this.flame.svg(), 'SVG'), {class: 'wide'}), button('Save SVG', 'What is seen, as a file', () => app.save('flame.svg', this.flame.svg(), 'image/svg+xml')));
+            button('Copy SVG', 'Copy the visible part as SVG text', () => app.copy(this.flame.svg(), 'SVG'), {class: 'wide'}), button('Save SVG', 'Save the visible part as a file', () => app.save('flame.svg', this.flame.svg(), 'image/svg+xml')));
         this.element = el('div.pane', null, this.tools, this.flame.box);
     }
     found() { this.flame.draw(); }

@@ -388,7 +388,7 @@ export class Lanes {
             ...(span ? [[`The time of this ${span[4]}`, () => app.change({time: app.timeOf([span[1], span[1] + span[2]])}), '', '--time'], [`All that happened inside ${span[4]}`, () => app.add('scope', span[4]), '', '--scope'], null] : []),
             ...(range ? [['Zoom to the range', () => look(range), 'Enter'], ['Clear the range', () => app.change({time: null, other: null})]] : []),
             ...(this.view ? [['Zoom out', () => look(null)]] : []),
-            ['Select what is seen', () => app.change({time: app.timeOf([from, to])}), '', '--time'], ...(!app.has('events') ? [] : [['Events there', () => app.change({tab: 'events', time: app.timeOf(range || [from, to])})]])];
+            ['Select the visible time', () => app.change({time: app.timeOf([from, to])}), '', '--time'], ...(!app.has('events') ? [] : [['Events there', () => app.change({tab: 'events', time: app.timeOf(range || [from, to])})]])];
         hideCard();
         const box = this.box.getBoundingClientRect();
         openMenu(e ? e.clientX : box.left + this.label, e ? e.clientY : box.top + 20, lane ? `${lane.name || 'thread'} ${lane.tid >= 0 ? lane.tid : ''}`.trim() : 'Timeline', items);

@@ -69,7 +69,7 @@ static struct interval cost_wider_by(const struct sides *s, struct interval chan
     return wider_by(cost, left);
 }
 
-/* Shares are next to the rest already. POINTS: how far they are apart. */
+/* Shares are relative to the rest already. POINTS: how far they are apart. */
 static struct interval points_wider_by(const struct sides *s, struct interval points)
 {
     double before = s->before.share, factor = s->chance.factor;

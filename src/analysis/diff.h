@@ -75,7 +75,7 @@ struct diff_value {
     double before, after;           /* mean of the runs; shares are 0 to 1 */
     double before_cost, after_cost; /* mean of the runs, in the unit of the whole; or NAN */
     double low, high;               /* 95 % interval of after - before; NAN where not tested */
-    double cost; /* factor from before to after; by scale next to the typical one's */
+    double cost; /* factor from before to after; by scale relative to the typical one's */
     double cost_low, cost_high; /* its 95 % interval; NAN where not tested */
     double p, q; /* that the cost is the same; q: with regard to the number of tests; or NAN */
     double detectable; /* several runs: the smallest growth proven in nine of ten comparisons like

@@ -13,7 +13,7 @@ bool pairchance_was_busy(const struct selection *const *runs, size_t n)
     return false;
 }
 
-/* The near end of a growth of at least LOW, which is one of LOW_NEXT next to the rest. */
+/* The near end of a growth of at least LOW, which is one of LOW_NEXT relative to the rest. */
 static double growth_less_chance(const struct pairchance *c, double low, double low_next)
 {
     double alone = low / (c->has_rest ? PAIR_ALL : c->factor);

@@ -3,11 +3,11 @@
  *
  * One run per side shows the error of sampling, but not how much runs differ. In 1,872 pairs of
  * runs of seven real programs and a made one the CPU time of the whole differed by up to 2.1, one
- * function by 1.34 next to the rest beyond its sampling error. So a change counts from a factor of
- * PAIR_ONE on, by itself and next to the rest of the program (PAIR_BUSY on a busy machine), or from
- * PAIR_ALL by itself, which is also asked for where there is no rest to compare with. The runs of
- * one program with the same arguments prove nothing. `diff`, `diff --scopes` and rules on changes
- * all ask here.
+ * function by 1.34 relative to the rest beyond its sampling error. So a change counts from a factor
+ * of PAIR_ONE on, by itself and relative to the rest of the program (PAIR_BUSY on a busy machine),
+ * or from PAIR_ALL by itself, which is also asked for where there is no rest to compare with. The
+ * runs of one program with the same arguments prove nothing. `diff`, `diff --scopes` and rules on
+ * changes all ask here.
  */
 #pragma once
 #include "stats/stats.h"
@@ -23,8 +23,8 @@ struct selection;
 
 struct pairchance {
     bool same;            /* the same program with the same arguments */
-    bool has_rest;        /* else costs are next to the rest already, or there is none */
-    double factor;        /* by itself, and next to the rest where that is known */
+    bool has_rest;        /* else costs are relative to the rest already, or there is none */
+    double factor;        /* by itself, and relative to the rest where that is known */
     struct interval rest; /* the factor that the rest changed by */
 };
 

@@ -130,7 +130,7 @@ static int keep_allocations(struct session *s, size_t item, const struct program
     if (a->greeted)
         return err_set(err, EXIT_ERROR,
                        "'%s' is a benchmark program, which decides by time how often it runs what "
-                       "it measures: its allocations are no measure of it",
+                       "it measures: its number of allocations means nothing",
                        line);
     if (isnan(n))
         return err_set(err, EXIT_ERROR,

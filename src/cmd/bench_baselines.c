@@ -172,7 +172,7 @@ static int bench_baselines_load_all(struct side_by_side *v, const struct cmd_ben
         v->n++;
         autofree char *rebuilt = baseline_rebuilt(&v->sets[0].meta, &v->sets[v->n - 1].meta);
         if (rebuilt)
-            command_say("note: %s; that is then part of what is compared", rebuilt);
+            command_say("note: %s, which is then part of what is compared", rebuilt);
         if (!v->forced)
             v->forced = baseline_differences(&v->sets[0].meta, &v->sets[v->n - 1].meta);
         if (v->forced && !o->store.force)

@@ -138,9 +138,8 @@ static const char *why_not_kept(const struct bench_store *b, const char *program
     const char *then = meta_find(m, META_KEPT);
     autofree char *hash = kept_hash(kept), *now = kept_hash(program), *files = hash_arguments(rest);
     if (!then)
-        return "the baseline did not keep its program: it keeps only a program of your own, run by "
-               "a "
-               "single command, that is no script and loads no libraries of the project";
+        return "the baseline did not keep its program: only a program of your own is kept, run by "
+               "a single command, that is not a script and loads no libraries of the project";
     if (!b->before.series.n ||
         strcmp(b->before.series.at[0].command + strcspn(b->before.series.at[0].command, " \t"),
                rest) != 0)

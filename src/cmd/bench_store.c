@@ -130,11 +130,12 @@ static int load_before(struct bench_store *b, struct err *err)
         return -1;
     autofree char *rebuilt = baseline_rebuilt(&b->before.meta, &b->facts);
     if (rebuilt)
-        command_say("note: %s; that is then part of what is compared", rebuilt);
+        command_say("note: %s, which is then part of what is compared", rebuilt);
     b->forced = baseline_differences(&b->before.meta, &b->facts);
     if (b->forced && !o->force)
-        return err_set(err, EXIT_ERROR, "cannot compare with '%s': %s; measure it anew or --force",
-                       o->against, b->forced);
+        return err_set(err, EXIT_ERROR,
+                       "cannot compare with '%s': %s; save it again, or use --force", o->against,
+                       b->forced);
     return 0;
 }
 

@@ -38,7 +38,7 @@ const char *command_hint(enum err_hint hint)
         [HINT_RECORD_HEAP] = ": record with 'kelvin record --heap -- COMMAND'",
         [HINT_INUSE] = ": see it with 'kelvin report FILE --value inuse_space'",
         [HINT_RECORD_LOCKS] = ": record them with 'kelvin record --locks -- COMMAND'",
-        [HINT_SCOPES] = "; a part of them is selected together with --event scopes",
+        [HINT_SCOPES] = "; to select a part of them, add --event scopes",
         [HINT_EXPLAIN] = "; 'kelvin run --explain' lists them",
     };
     return hints[hint];

@@ -61,7 +61,8 @@ static int convert_post(const struct convert_opts *o, const struct input *in, st
     struct collector c;
     struct otlp_spans all;
     if (o->to && strcmp(o->to, "otlp") != 0 && strcmp(o->to, "otlp-protobuf") != 0)
-        return err_set(err, EXIT_ERROR, "only OTLP goes to an address: '--to otlp', or -o FILE");
+        return err_set(err, EXIT_ERROR,
+                       "only OTLP can be sent to an address: use '--to otlp', or -o FILE");
     if (collector_init(&c, o->output, err) != 0 || otlp_spans_build(&all, &in->selection, err) != 0)
         return -1;
     c.patience_s = POST_PATIENCE_S;
@@ -71,9 +72,10 @@ static int convert_post(const struct convert_opts *o, const struct input *in, st
     if (rc != 0)
         return -1;
     if (c.rejected)
-        return err_set(err, EXIT_ERROR, "the collector did not take %llu of %zu spans%s%s",
-                       (unsigned long long)c.rejected, n, *c.message ? ": " : "", c.message);
-    fprintf(stderr, "kelvin: %zu spans sent to %s\n", n, o->output);
+        return err_set(err, EXIT_ERROR, "the collector did not take %llu of %zu span%s%s%s",
+                       (unsigned long long)c.rejected, n, n == 1 ? "" : "s", *c.message ? ": " : "",
+                       c.message);
+    fprintf(stderr, "kelvin: %zu span%s sent to %s\n", n, n == 1 ? "" : "s", o->output);
     return 0;
 }
 

@@ -456,7 +456,7 @@ static int cmd_history_show(const struct cmd_history_opts *o, struct store *stor
     if (rc == EXIT_OK && o->metric && choose_trends(&s, o->metric) != 0) {
         if (o->all_hosts)
             command_say(
-                "--metric is about one machine: leave out --all-hosts, or name one by --host");
+                "--metric is about one machine: leave out --all-hosts, or name one with --host");
         else
             command_say("no figure in the history has '%s' in its name", o->metric);
         rc = EXIT_ERROR;

@@ -281,7 +281,7 @@ static const char *reason_text(enum symbolize_reason reason)
     case SYMBOLIZE_HIDDEN_KERNEL:
         return "does not show its symbols ('kelvin doctor' says how to change that)";
     case SYMBOLIZE_NO_MAP:
-        return "is gone, which described code made at run time";
+        return "described code made at run time, and is gone";
     case SYMBOLIZE_FOREIGN_MAP:
         return "belongs to another user than the process and was ignored";
     case SYMBOLIZE_GONE:

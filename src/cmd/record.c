@@ -175,12 +175,12 @@ static int record_check(const struct record_opts *o, char **command, struct err 
     if (!record_heap_read(o->heap, &heap))
         return err_set(
             err, EXIT_OWN,
-            "record: --heap is '--heap', '--heap=sampled' or '--heap=sampled:BYTES', each with "
+            "record: write '--heap', '--heap=sampled' or '--heap=sampled:BYTES', each with "
             "',mmap' for anonymous maps as well, not '--heap=%s'",
             o->heap);
     if (o->heap && !command && (!heap.sample_bytes || heap.maps))
         return err_set(err, EXIT_OWN,
-                       "record: of a running process only samples of blocks can be recorded: use "
+                       "record: the heap of a running process can only be sampled: use "
                        "'--heap=sampled -p %ld', or start it with 'kelvin record --heap -- "
                        "COMMAND'",
                        o->pid);

@@ -23,9 +23,10 @@ void record_say_idle(const struct recorder *r)
     enum { PATIENCE = 3 }; /* in beats, about a second each */
     if (r->beats != PATIENCE || r->events[0].samples || r->waits || r->opts.engine.machine)
         return;
-    command_say("process %d has used no CPU time so far; kelvin waits for it (Ctrl-C ends that). "
-                "'kelvin record --waits -p %d' shows what it waits for",
-                r->opts.pid, r->opts.pid);
+    command_say(
+        "process %d has used no CPU time so far; kelvin waits for it (Ctrl-C ends the recording). "
+        "'kelvin record --waits -p %d' shows what it waits for",
+        r->opts.pid, r->opts.pid);
 }
 
 void record_say_listening(const struct listen *listen)
@@ -255,8 +256,8 @@ static void print_quality(const struct record_facts *f)
                     i == UNWIND_GUESSED ? "guessed" : "unfinished",
                     unwind_end_name((enum unwind_end)i));
     if (f->throttled)
-        fprintf(stderr, "  the kernel throttled sampling %llu times: lower the rate\n",
-                (unsigned long long)f->throttled);
+        fprintf(stderr, "  the kernel throttled sampling %llu time%s: lower the rate\n",
+                (unsigned long long)f->throttled, f->throttled == 1 ? "" : "s");
     print_note(f);
     print_tick(f);
 }
@@ -336,7 +337,7 @@ static void print_interpreter(char **command)
     for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++)
         if (text_starts(text_of(name), interpreters[i].name) &&
             !is_given(command, interpreters[i].given) && !getenv("PYTHONPERFSUPPORT"))
-            fprintf(stderr, "  functions of %s are seen with: %s\n", interpreters[i].what,
+            fprintf(stderr, "  to see the functions of %s: %s\n", interpreters[i].what,
                     interpreters[i].advice);
 }
 
@@ -458,9 +459,9 @@ static void print_heap(const struct heap_facts *h)
                 units_scaled(n, (double)h->vague_ns, SCALED_NS));
     if (h->no_room)
         fprintf(stderr,
-                "  the recorder had no memory left for %s blocks: they and their frees are left "
+                "  the recorder had no memory left for %s block%s: they and their frees are left "
                 "out; use --heap=sampled\n",
-                units_count(n, h->no_room));
+                units_count(n, h->no_room), h->no_room == 1 ? "" : "s");
     if (h->inherited)
         fprintf(stderr, "  %s %s that a forked child inherited: not counted\n",
                 units_count(n, h->inherited),
@@ -533,8 +534,8 @@ static void print_locks(const struct locks_facts *l)
 static void print_sent(const struct spansend_facts *f, const char *url)
 {
     char n[4][UNITS_MAX];
-    fprintf(stderr, "  otlp: %s spans sent to %s, %s not: %s dropped, as it was slow or gone",
-            units_count(n[0], f->sent - f->rejected), url,
+    fprintf(stderr, "  otlp: %s span%s sent to %s, %s not: %s dropped, as it was slow or gone",
+            units_count(n[0], f->sent - f->rejected), f->sent - f->rejected == 1 ? "" : "s", url,
             units_count(n[1], f->dropped + f->failed + f->rejected), units_count(n[2], f->dropped));
     fprintf(stderr, ", %s refused or given up", units_count(n[3], f->failed + f->rejected));
     if (*f->why) {

@@ -111,7 +111,7 @@ static int compare_recordings(const struct input *in, const struct selection *co
     diff_unlike(&(struct diff_opts){.runs = runs, .n_before = 1, .n_runs = n}, &reasons);
     if (!reasons.n && !input_repeated(in, paths, n, &reasons))
         return 0;
-    return err_set(err, EXIT_ERROR, "these recordings have no mean: %.*s",
+    return err_set(err, EXIT_ERROR, "cannot average these recordings: %.*s",
                    (int)strcspn(buf_cstr(&reasons), "\n"), buf_cstr(&reasons));
 }
 

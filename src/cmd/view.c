@@ -58,7 +58,7 @@ static int view_token(char token[2 * TOKEN_BYTES + 1], struct err *err)
 {
     uint8_t random[TOKEN_BYTES];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        return err_set_errno(err, errno, "no random numbers for the address");
+        return err_set_errno(err, errno, "cannot get random numbers for the address");
     for (int i = 0; i < TOKEN_BYTES; i++)
         snprintf(token + 2 * i, 3, "%02x", random[i]);
     return 0;

@@ -76,8 +76,8 @@ static int door_refused(int pid, struct err *err)
     if (errno == ESRCH)
         return err_set(err, EXIT_ERROR, "process %d is gone", pid);
     return err_set_errno(err, errno,
-                         "scopes of a running program take the right to write its memory: be root, "
-                         "or set kernel.yama.ptrace_scope to 0");
+                         "scopes of a running program need the right to write to its memory: run "
+                         "as root, or set kernel.yama.ptrace_scope to 0");
 }
 
 int doors_find(struct doors *d, int pid, struct err *err)

@@ -61,9 +61,9 @@ static int check_part(const struct partfile *f, int fd, struct err *err)
     if (!S_ISREG(st.st_mode))
         return partfile_refuse(f, "it is not a regular file", err);
     if (st.st_uid != geteuid())
-        return partfile_refuse(f, "it belongs to another user, who may be recording", err);
+        return partfile_refuse(f, "it belongs to another user, who may be recording to it", err);
     if (st.st_nlink > 1)
-        return partfile_refuse(f, "it has a second name", err);
+        return partfile_refuse(f, "it has a second name (a hard link)", err);
     return 0;
 }
 
@@ -93,7 +93,7 @@ static int open_part(struct partfile *f, struct err *err)
     if (e == ENXIO || e == EISDIR)
         return partfile_refuse(f, "it is not a regular file", err);
     if (e == EACCES && lstat(f->path, &st) == 0 && st.st_uid != geteuid())
-        return partfile_refuse(f, "it belongs to another user, who may be recording", err);
+        return partfile_refuse(f, "it belongs to another user, who may be recording to it", err);
     return err_set_errno(err, e, "cannot write '%s'; choose a place with -o", f->path);
 }
 

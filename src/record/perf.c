@@ -83,7 +83,7 @@ static double limited_rate(struct perf_run *r)
     r->rate_is_most = limit > 0 && r->opts.rate_hz >= 0.8 * (double)limit;
     if (limit <= 0 || r->opts.rate_hz <= (double)limit)
         return r->opts.rate_hz;
-    add_note(r, "the rate is %ld Hz, kernel.perf_event_max_sample_rate", limit);
+    add_note(r, "kernel.perf_event_max_sample_rate limits the rate to %ld Hz", limit);
     return (double)limit;
 }
 
@@ -150,8 +150,8 @@ static int refuse_same_events(const struct perf_run *r, struct err *err)
     for (size_t i = 0; i < r->n_events; i++) {
         if (r->switches.stacks && is_same_event(&r->attrs[i], &r->attrs[r->n_events]))
             return err_set(err, EXIT_ERROR,
-                           "waits are context switches with their stacks: leave out the event "
-                           "'%s', which would be those again",
+                           "waits are recorded from context switches: leave out the event '%s', "
+                           "which would record these again",
                            r->attrs[i].event);
         for (size_t k = i + 1; k < r->n_events; k++)
             if (is_same_event(&r->attrs[i], &r->attrs[k]))

@@ -95,7 +95,7 @@ static int open_failed(int pid, int errnum, struct err *err)
         return err_set(err, EXIT_ERROR,
                        "not all of these CPUs are there: see /sys/devices/system/cpu/online");
     if (pid < 0 && errnum != EMFILE && errnum != ENFILE)
-        return err_set_errno(err, errnum, "perf_event_open does not record the whole machine");
+        return err_set_errno(err, errnum, "perf_event_open cannot record the whole machine");
     if (errnum == ESRCH)
         return err_set(err, EXIT_ERROR, "process %d is gone", pid);
     if (errnum == EACCES || errnum == EPERM)
@@ -183,7 +183,7 @@ int perfevents_probe_machine(const struct perfattr *a, struct err *err)
     if (fd >= 0 && apply_trace_filter(&s, fd) == 0)
         return 0;
     if (errno != EACCES && errno != EPERM)
-        return err_set_errno(err, errno, "perf_event_open does not record the whole machine");
+        return err_set_errno(err, errno, "perf_event_open cannot record the whole machine");
     if (geteuid() == 0)
         return err_set(err, EXIT_ERROR,
                        "no right to record the whole machine: root has no CAP_PERFMON here, as in "

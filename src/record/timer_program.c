@@ -93,7 +93,8 @@ static int check_elf(const char *path, int fd, const ElfW(Ehdr) * elf, struct er
     if (!read_loader(fd, elf, loader, sizeof loader))
         return err_set(err, EXIT_ERROR, "'%s' is a static program", path);
     if (strstr(loader, "ld-musl"))
-        return err_set(err, EXIT_ERROR, "'%s' uses musl, kelvin glibc", path);
+        return err_set(err, EXIT_ERROR, "'%s' is linked to musl, and kelvin's libraries to glibc",
+                       path);
     return 0;
 }
 

@@ -253,7 +253,7 @@ static const char *why_not_line(struct text line, int room, bool continues)
 {
     struct text t = text_trim(line), rest = t;
     if (memchr(line.at, '\0', line.n) || line.n > LINE_MAX_BYTES || (int)line.n + 2 > room)
-        return "the line is longer than 198 bytes or has a NUL: go on in the next line, behind a "
+        return "the line is longer than 198 bytes or has a NUL: continue on the next line, after a "
                "blank";
     if (text_starts(t, "[") && text_cut(&rest, ']').n > 1 + SECTION_MAX_BYTES)
         return "the name of a section is longer than 49 bytes";

@@ -141,7 +141,7 @@ void init_look(struct init_found *f)
 
 static const char head[] =
     "# What 'kelvin run' builds, measures and publishes. Lines with # are comments; a ; after a\n"
-    "# blank starts one too. A line that begins with a blank goes on with the value above it.\n"
+    "# blank starts one too. A line that begins with a blank continues the value above it.\n"
     "# Every key can be overridden by an environment variable (KELVIN_BUILD_COMMAND) or an option\n"
     "# (--set build.command=make); 'kelvin run --explain' shows what counts.\n"; /* command line */
 

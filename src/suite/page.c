@@ -101,7 +101,7 @@ static void add_build(struct document *d, const struct suite *s, const char *bin
     page_command(&shown, s, command);
     suite_say_environment(&env, s, &set);
     words_done(&set);
-    page_fact(d, "build", *command ? buf_cstr(&shown) : "none: the program was there");
+    page_fact(d, "build", *command ? buf_cstr(&shown) : "none: the program existed already");
     if (*command) {
         snprintf(text, sizeof text, s->built ? "done, %.1f s" : "skipped", s->build_s);
         page_fact(d, "build in this run", text);
@@ -201,8 +201,7 @@ static const char *caveat(enum obtained kind)
                "the kernel is counted for the code that called it. These are not hardware "
                "counters.";
     if (kind == BY_HARDWARE)
-        return "A hardware counter triggered the samples: the place may be a few instructions "
-               "late.";
+        return "A hardware counter triggered the samples: they may land a few instructions late.";
     return "Samples were taken on an event, not by time: shares are shares of that event.";
 }
 

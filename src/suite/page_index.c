@@ -186,8 +186,8 @@ void page_cache(struct document *d, const struct suite_result *r)
         return;
     report_add_misses(d, &r->misses_report);
     document_text(d,
-                  "I1, D1 and LL are the caches of a simulated processor, and so is its guess at "
-                  "branches: the real one prefetches and guesses better. A function's figures are "
+                  "The caches (I1, D1, LL) and the branch predictor are simulated: real ones "
+                  "prefetch and predict better. A function's figures are "
                   "its own, without what it calls. 'kelvin report %s' has lines too.",
                   r->cache_file);
 }

@@ -25,8 +25,8 @@ static void look_at_host(struct suite *s)
     if (busy)
         warn(s, busy);
     if (s->folder.in_use)
-        warn(s, mem_strdup("another 'kelvin run' of this suite is going on: each distorts the "
-                           "times of the other"));
+        warn(s, mem_strdup("another 'kelvin run' of this suite is running: each distorts the times "
+                           "of the other"));
     if (strcmp(h->governor, "performance") != 0 && strcmp(h->governor, FINGERPRINT_UNKNOWN) != 0)
         warn(s, mem_printf("the CPU's frequency is governed by '%s': 'cpupower frequency-set -g "
                            "performance' steadies it",

@@ -127,10 +127,10 @@ static void print_hottest(const struct sheet *s, uint32_t number)
     const struct listing_block *b = &l->blocks.at[number];
     if (!b->self)
         return;
-    fprintf(s->out, "Hottest: block %u at %llx, %.1f%% of the function in %zu instructions%s.\n",
+    fprintf(s->out, "Hottest: block %u at %llx, %.1f%% of the function in %zu instruction%s%s.\n",
             number + 1, (unsigned long long)l->insns.at[b->first].pc,
             s->a->whole ? 100 * (double)b->self / (double)s->a->whole : 0, b->n,
-            listing_loop_words(b));
+            b->n == 1 ? "" : "s", listing_loop_words(b));
 }
 
 static struct text last_part(struct text path)

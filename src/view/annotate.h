@@ -110,7 +110,8 @@ bool annotate_shows(const struct annotate *a, int64_t total);
 /* PART of the function's total, with the half-width of its interval: "12.3% \xc2\xb11.2", or "". */
 void annotate_share(struct buf *b, const struct annotate *a, int64_t part);
 
-/* 0 to 1: how hot a line or instruction is next to the hottest line; without lines, instruction. */
+/* 0 to 1: how hot a line or instruction is, relative to the hottest line, or without lines the
+ * hottest instruction. */
 double annotate_heat(const struct annotate *a, int64_t self, int64_t total);
 
 /* What an instruction calls or jumps to: "memcpy", "block 3"; nothing where it is not known. */

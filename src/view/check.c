@@ -234,11 +234,11 @@ void check_add_growth(struct document *d, const struct scaling *s)
     say_items(d, s);
     tell_whole(d, &s->whole);
     if (s->functions.n) {
-        document_text(d, "Functions by their own share at the largest size:");
+        document_text(d, "Functions by self time at the largest size:");
         check_add_functions(d, s);
     }
     if (s->scopes.n) {
-        document_text(d, "Scopes by the time that their spans took at the largest size:");
+        document_text(d, "Scopes by total time at the largest size:");
         check_add_scopes(d, s);
     }
 }

@@ -318,8 +318,9 @@ static void add_band(struct document *doc, const struct diff *d)
             "kernel, which depend on the state of the machine. Four runs per side prove smaller "
             "changes.",
             diff_pair_factor(d),
-            d->has_rest ? ", by itself and next to the rest of the program, or beyond 3 by itself"
-                        : "");
+            d->has_rest
+                ? ", by itself and relative to the rest of the program, or beyond 3 by itself"
+                : "");
     else
         document_text(
             doc,

@@ -390,16 +390,17 @@ static void add_sampling(struct document *d, const struct heapstory *s)
     if (s->sample_bytes)
         snprintf(one_in, sizeof one_in, ", one in %s on average",
                  units_scaled(mean, (double)s->sample_bytes, SCALED_BYTES));
-    document_text(d,
-                  "Estimated from %s sampled block%s%s: bytes that rest on n samples are good to "
-                  "about 196 / sqrt(n) %% (95%% interval). Blocks are counted less well, as small "
-                  "ones are sampled rarely: '-' stands where the interval is wider than a factor "
-                  "of 4.%s",
-                  units_count(n, (uint64_t)s->value[STORY_SAMPLES]),
-                  s->value[STORY_SAMPLES] == 1 ? "" : "s", one_in,
-                  heapstory_is_rough(s) ? " That is too few for insights: record longer, or "
-                                          "sample more often."
-                                        : "");
+    document_text(
+        d,
+        "Estimated from %s sampled block%s%s: bytes that rest on n samples are accurate to about "
+        "196 / sqrt(n) %% (95%% interval). Numbers of blocks are less accurate, as small blocks "
+        "are rarely sampled: '-' stands where the interval is wider than a factor "
+        "of 4.%s",
+        units_count(n, (uint64_t)s->value[STORY_SAMPLES]), s->value[STORY_SAMPLES] == 1 ? "" : "s",
+        one_in,
+        heapstory_is_rough(s) ? " That is too few for insights: record longer, or "
+                                "sample more often."
+                              : "");
 }
 
 /* How the numbers were obtained. */

@@ -66,8 +66,7 @@ static void add_runs(struct document *d, const struct history_view *v)
     size_t skip = *v->host ? 1 : 0; /* the machine is shown once, above the table */
     document_heading(d, "Runs");
     if (*v->host)
-        document_text(d, "On %s, oldest first. A + marks files that differ from the commit.",
-                      v->host);
+        document_text(d, "On %s, oldest first. A + marks runs with uncommitted changes.", v->host);
     document_table(d, columns + skip, sizeof columns / sizeof *columns - skip);
     size_t from = v->n_rows > ROWS_SHOWN ? v->n_rows - ROWS_SHOWN : 0;
     for (size_t i = from; i < v->n_rows; i++)

@@ -85,7 +85,7 @@ static void add_which_recording(struct document *d, const struct report *r)
         document_text(d, "This is the first of %zu recordings. %s.", r->opts.n_runs,
                       all ? "Functions are the mean of all of them; insights, hot paths, modules "
                             "and threads are of the first alone"
-                          : "The others have no part in what follows");
+                          : "The others are not used below");
 }
 
 static void report_add_head(struct document *d, const struct report *r)
@@ -132,11 +132,11 @@ static void add_certainty(struct document *d, const struct flat *f)
 static void add_tick(struct document *d, const struct flat *f)
 {
     if (f->selection->stream->obtained == BY_TIMER)
-        document_text(d, "The timer does not see the kernel: its time, for system calls and page "
-                         "faults, is self time of the code that caused it. It samples at the "
-                         "kernel's tick. Work that is repeated in step "
-                         "with the tick gets too large or too small a share, and no interval "
-                         "shows it. The engine perf has no such limit.");
+        document_text(
+            d, "The timer does not see the kernel: its time, for system calls and page faults, "
+               "counts as self time of the code that caused it. The timer fires at the kernel's "
+               "tick. Work that repeats in step with the tick gets too large or too small a share, "
+               "and no interval shows it. The engine perf has no such limit.");
 }
 
 static void add_insights(struct document *d, const struct report *r)
@@ -147,7 +147,7 @@ static void add_insights(struct document *d, const struct report *r)
         document_item(d, in->rule->id, in->evidence, in->advice);
     }
     if (!r->insights.at.n)
-        document_text(d, "No rule found anything that stands out.");
+        document_text(d, "Nothing stands out.");
 }
 
 /* --- all of it --- */

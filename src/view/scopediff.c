@@ -136,17 +136,19 @@ static void add_method(struct document *d, const struct scopediff *s)
                       "no change counts as proven. Record at least %d per side.",
                       SCOPEDIFF_MIN_RUNS);
     else if (scopediff_is_pair(s))
-        document_text(d,
-                      "One run per side: intervals cover chance within a run, not run-to-run "
-                      "variation. A change counts as proven beyond a factor of %g, by itself and "
-                      "next to the other scopes (%d at least, none around it or inside), or beyond "
-                      "%g by itself, with p at most 0.01.",
-                      pairchance_factor(true, s->busy), SCOPEDIFF_MIN_REST, PAIR_ALL);
+        document_text(
+            d,
+            "One run per side: intervals cover chance within a run, not run-to-run "
+            "variation. A change counts as proven beyond a factor of %g, by itself and relative to "
+            "the other scopes (%d at least, none around it or inside), or beyond "
+            "%g by itself, with p at most 0.01.",
+            pairchance_factor(true, s->busy), SCOPEDIFF_MIN_REST, PAIR_ALL);
     else if (!scopediff_has_runs(s))
         document_text(d,
-                      "%zu runs before, %zu after: at least %d per side are needed to prove "
-                      "anything, or just one.",
-                      s->n_before, s->n_runs - s->n_before, SCOPEDIFF_MIN_RUNS);
+                      "%zu run%s before, %zu after: at least %d per side, or exactly one, are "
+                      "needed to prove anything.",
+                      s->n_before, s->n_before == 1 ? "" : "s", s->n_runs - s->n_before,
+                      SCOPEDIFF_MIN_RUNS);
     else
         document_text(d,
                       "%zu runs before, %zu after: intervals show how much the runs' percentiles "
@@ -154,10 +156,11 @@ static void add_method(struct document *d, const struct scopediff *s)
                       "%.2f, with p at most 0.01.",
                       s->n_before, s->n_runs - s->n_before, 1 + s->band);
     if (s->n_tested)
-        document_text(d, "p is adjusted for %zu comparisons.", s->n_tested);
-    document_text(d,
-                  "Percentiles are good to 1%%; one that needs more spans than there are is left "
-                  "out.");
+        document_text(d, "p is adjusted for %zu comparison%s.", s->n_tested,
+                      s->n_tested == 1 ? "" : "s");
+    document_text(
+        d, "Percentiles are accurate to 1%%; one that needs more spans than there are is left "
+           "out.");
 }
 
 static void scopediff_fill(struct document *d, const struct scopediff_view *v)

@@ -166,8 +166,8 @@ static void add_head(struct document *d, const struct scopetree_view *v)
                                  : "None lost.");
     if (s->lost)
         document_text(d,
-                      "%s lost: counts and totals are too low, self times too high, "
-                      "and quantiles describe the spans that were kept.",
+                      "%s lost: counts and totals are too low, self times too high, and "
+                      "percentiles describe the spans that were kept.",
                       units_many(n[2], s->lost, "record was", "records were"));
     if (note)
         document_text(d, "The recorder noted: %s.", note);
@@ -191,8 +191,8 @@ static void scopetree_fill(struct document *d, const struct scopetree_view *v, b
     scopetree_add_cpu(d, v);
     counters_add(d, v->tree->selection->profile, scopetree_rate_seconds(v->tree));
     document_text(d,
-                  "Total: all spans of a scope. Self: without the scopes inside. Quantiles are "
-                  "good to 1%%; one that needs more spans than there are is left out.%s",
+                  "Total: all spans of a scope. Self: without the scopes inside. Percentiles are "
+                  "accurate to 1%%; one that needs more spans than there are is left out.%s",
                   v->tree->has_blocks ? " Allocations are of the thread that was in the scope, "
                                         "scopes inside included."
                                       : "");

@@ -76,7 +76,7 @@ static void print_features(FILE *out, const struct simd_view *v)
 {
     if (v->all.machine == SIMD_A64) {
         fprintf(out, "features  in this code: %s\n",
-                v->all.isa[A64_SVE] ? "sve" : "none past NEON");
+                v->all.isa[A64_SVE] ? "sve" : "none beyond NEON");
         return;
     }
     fputs("features  in this code:", out);
@@ -84,7 +84,7 @@ static void print_features(FILE *out, const struct simd_view *v)
         if (v->all.needs >> f & 1)
             fprintf(out, " %s%s", x86_feature_name((enum x86_feature)f),
                     v->host_known && !(v->host_has >> f & 1) ? "(!)" : "");
-    fputs(v->all.needs ? "\n" : " none past SSE2\n", out);
+    fputs(v->all.needs ? "\n" : " none beyond SSE2\n", out);
     if (!v->host_known)
         return;
     if (v->all.needs & ~v->host_has)

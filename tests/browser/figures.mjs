@@ -432,7 +432,7 @@ const cases = {
             let left = [...all];
             for (const taken of shown) {
                 const [kind, value] = taken, words = kind === 'merge-recursion' ? ' merge recursion' : `${kind} ${value.replace(/^\^|\$$/g, '')}`;
-                await then(page, () => page.getByRole('button', {name: `Take away ${words}`, exact: true}).click());
+                await then(page, () => page.getByRole('button', {name: `Remove ${words}`, exact: true}).click());
                 left = left.filter(x => x !== taken);
                 assert.equal((await crumbs(page)).length, left.length - 1, `${words} alone is taken away`);
                 assert.ok((await selected(page)).startsWith(samples(left)), `without ${words}: ${await selected(page)}`);

@@ -206,7 +206,7 @@ assert rows["main"]["total"]["share"] == 1' || fail "wrong shares"
     complains "one recording"
     kelvin report 40.txt 50.txt ./40.txt
     exits 1
-    complains "these recordings have no mean: '40.txt' and '40.txt' are the same recording, not two runs"
+    complains "cannot average these recordings: '40.txt' and '40.txt' are the same recording, not two runs"
     kelvin report 50.txt --width 120
     has "for this run"
 }

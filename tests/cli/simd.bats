@@ -51,7 +51,7 @@ SOURCE
     kelvin simd mix.so
     [[ $output =~ scalar\ SSE\ +scale ]]
     [[ $output =~ scalar\ SSE\ +horner ]]
-    [[ $output == *"none past SSE2"* ]]
+    [[ $output == *"none beyond SSE2"* ]]
     [[ $output == *"Numbers are instructions of the whole function. Packed: "* && $output != *'Kind and hot time'* ]] || fail "$output"
 }
 

@@ -171,7 +171,7 @@ C
     start "$TARGET/heap" plain 10 wait
     kelvin record --heap -p "$pid"
     exits 125
-    [[ $stderr == *"of a running process only samples of blocks can be recorded"* ]] || fail "$stderr"
+    [[ $stderr == *"the heap of a running process can only be sampled"* ]] || fail "$stderr"
     kelvin record --heap=sampled,mmap -p "$pid"
     exits 125
     kelvin record --heap=sampled -p 4194304

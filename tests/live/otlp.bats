@@ -163,7 +163,7 @@ small() {
     complains "no TLS"
     kelvin convert "$(small)" --to pprof -o http://127.0.0.1:1
     exits 1
-    complains "only OTLP goes to an address"
+    complains "only OTLP can be sent to an address"
 }
 
 @test "traceparent: a trace comes in, goes on to another program, and both say the same" {

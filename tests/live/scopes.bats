@@ -545,7 +545,7 @@ END
     record "$TARGET/scopes" 300 3
     "$KELVIN" scopes --by index r.kelvin >text
     "$KELVIN" scopes --by index --format json r.kelvin >json
-    python3 "$BATS_TEST_DIRNAME/../lib/figures-agree.py" text json 'good to 1%' >missing || fail "$(cat missing)"
+    python3 "$BATS_TEST_DIRNAME/../lib/figures-agree.py" text json 'accurate to 1%' >missing || fail "$(cat missing)"
     # Each is that of the figures beside it, not another that happens to be there.
     jq -e '. as $all | [.slowest[] | .scope as $scope | ($all.flat[] | select(.scope == $scope)) as $sum |
         .duration_ns == $sum.max_ns and (.x_median - $sum.max_ns / $sum.p50.ns | fabs) < 1e-9

@@ -264,7 +264,7 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     kelvin run --set build.command='cc -O2 -g -o app app.c' --set workload.small.min-samples=1
     touch end
     wait "$first" || true
-    said "note: another 'kelvin run' of this suite is going on"
+    said "note: another 'kelvin run' of this suite is running"
     kelvin run --set build.command='cc -O2 -g -o app app.c' --set workload.small.min-samples=1
     [[ $stderr != *"another 'kelvin run'"* ]] || fail "$stderr"
 }

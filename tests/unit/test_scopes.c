@@ -388,7 +388,7 @@ static enum scope_verdict verdict_of_five(double factor, double rest, const char
     return v;
 }
 
-/* As in `kelvin diff`: 1.5 by itself and next to the rest, or 3 by itself. */
+/* As in `kelvin diff`: 1.5 by itself and relative to the rest, or 3 by itself. */
 static void a_run_per_side_proves_what_it_proves_of_functions(void **state)
 {
     (void)state;
