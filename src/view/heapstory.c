@@ -388,7 +388,7 @@ static void add_sampling(struct document *d, const struct heapstory *s)
     if (!s->sampled)
         return;
     if (s->sample_bytes)
-        snprintf(one_in, sizeof one_in, ", one in %s on average",
+        snprintf(one_in, sizeof one_in, ", one per %s on average",
                  units_scaled(mean, (double)s->sample_bytes, SCALED_BYTES));
     document_text(
         d,
@@ -505,7 +505,7 @@ static void add_no_growth(struct document *d, const struct heapstory *s)
     else if (s->sample_bytes)
         document_text(
             d,
-            "No function was seen to keep growing. With one sample in %s, one that grew by "
+            "No function was seen to keep growing. With one sample per %s, one that grew by "
             "less than about %s in the second half of the recording can go unnoticed.",
             units_scaled(mean, (double)s->sample_bytes, SCALED_BYTES),
             units_scaled(least, SURELY_SEEN * (double)s->sample_bytes, SCALED_BYTES));
