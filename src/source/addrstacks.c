@@ -8,6 +8,8 @@ void addrstacks_done(struct addrstacks *a)
     vec_done(&a->stacks);
     vec_done(&a->maps);
     vec_done(&a->names);
+    vec_done(&a->frames);
+    idmap_done(&a->by_pc);
 }
 
 struct addrstack *addrstacks_add(struct addrstacks *a)
@@ -195,7 +197,7 @@ static void add_lines(struct addrstacks *a, struct text names, line_list *ret)
     }
 }
 
-static struct frame_id addrstacks_frame_of(struct addrstacks *a, uint64_t pc)
+static struct frame_id addrstacks_make_frame(struct addrstacks *a, uint64_t pc)
 {
     struct profile *p = a->im->profile;
     const struct import_opts *opts = &a->im->opts;
@@ -216,6 +218,18 @@ static struct frame_id addrstacks_frame_of(struct addrstacks *a, uint64_t pc)
     struct frame_id id = profile_add_frame(p, &key);
     vec_done(&lines);
     return id;
+}
+
+static struct frame_id addrstacks_frame_of(struct addrstacks *a, uint64_t pc)
+{
+    uint32_t hash = hash_u64(pc);
+    for_each_match (&a->by_pc, hash, i)
+        if (a->frames.at[i].pc == pc)
+            return a->frames.at[i].frame;
+    struct frame_id frame = addrstacks_make_frame(a, pc);
+    idmap_add(&a->by_pc, hash, (uint32_t)a->frames.n);
+    *vec_push(&a->frames) = (struct addrframe){pc, frame};
+    return frame;
 }
 
 /* The innermost frames of S that are the allocator's. One frame stays in any case. */

@@ -26,6 +26,11 @@ struct addrname {
     struct str_id name;
 };
 
+struct addrframe {
+    uint64_t pc;
+    struct frame_id frame;
+};
+
 struct addrstacks {
     struct import *im;
     bool heap;              /* the allocator's own innermost frames say nothing: leave them out */
@@ -34,6 +39,8 @@ struct addrstacks {
     VEC(struct addrstack) stacks;
     VEC(struct addrmap) maps;
     VEC(struct addrname) names;
+    VEC(struct addrframe) frames; /* what addresses have become */
+    struct idmap by_pc;           /* pc -> frames: a name may be long, and be met a million times */
 };
 
 void addrstacks_done(struct addrstacks *a);

@@ -86,14 +86,23 @@ static struct sanlog_place sanlog_place_of(const struct sanlog_opts *o, struct t
     return p;
 }
 
+/* The last " (" in T; NULL if there is none. */
+static const char *sanlog_open(struct text t)
+{
+    while (t.n > 1) {
+        const char *open = memrchr(t.at + 1, '(', t.n - 1);
+        if (!open || open[-1] == ' ')
+            return open ? open - 1 : NULL;
+        t.n = (size_t)(open - t.at);
+    }
+    return NULL;
+}
+
 /* What stands at the end in parentheses: a module with its offset, a build-id. */
 static struct text without_modules(struct text t)
 {
     const char *open;
-    while (text_ends(t, ")") && (open = memmem(t.at, t.n, " (", 2)) != NULL) {
-        for (const char *next = open; next; open = next)
-            if (!(next = memmem(open + 1, (size_t)(t.at + t.n - open - 1), " (", 2)))
-                break;
+    while (text_ends(t, ")") && (open = sanlog_open(t)) != NULL) {
         size_t n = t.n - (size_t)(open - t.at);
         if (!memmem(open, n, "+0x", 3) && !memmem(open, n, "BuildId", 7))
             break;
@@ -151,12 +160,16 @@ static void finding_begin(struct finding *f, const struct sanlog_opts *o, struct
     f->places[0] = sanlog_place_of(o, before);
 }
 
-/* The first stack is that of the finding; of the others some are the second half of it. */
+static bool finding_has_half(const struct finding *f)
+{
+    return text_starts(f->header, "Previous ") ||
+           memmem(f->header.at, f->header.n, " acquired here", 14);
+}
+
+/* The first stack is that of the finding; of the others one may be the second half of it. */
 static void finding_stack(struct finding *f)
 {
-    bool second = text_starts(f->header, "Previous ") ||
-                  memmem(f->header.at, f->header.n, " acquired here", 14);
-    f->stack = !f->any_stack ? 0 : second && f->stack == 0 ? 1 : SANLOG_PLACES;
+    f->stack = !f->any_stack ? 0 : f->stack == 0 && finding_has_half(f) ? 1 : SANLOG_PLACES;
     f->any_stack = true;
 }
 

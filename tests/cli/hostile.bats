@@ -278,3 +278,19 @@ PY
     nameless "$PWD/w.packed" >w.json
     "$KELVIN" convert w.json --to json | grep -q 'w\.c' || fail "no lines"
 }
+
+@test "a long name that is met at a hundred thousand places costs no more than a short one" {
+    local n
+    for n in 10 300000; do
+        python3 - $n >names.$n.heap <<'PY'
+import sys
+print("heap profile: 1: 8 [1: 8] @ heap/1048576")
+for i in range(20):
+    print("1: 8 [1: 8] @" + " 0x11" * 5000)
+    if i == 0:
+        print("#\t0x11\t" + "A" * int(sys.argv[1]) + "+0x1\t\tmain.go:4")
+PY
+        [ "$("$KELVIN" report names.$n.heap | grep -o A | head -10 | wc -l)" = 10 ] || fail "no name"
+    done
+    awk '{ if ($1 > 4 * $3 + 1) { print; exit 1 } }' <<<"$(cost info names.300000.heap) $(cost info names.10.heap)" || fail "too much"
+}

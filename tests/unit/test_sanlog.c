@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -105,6 +106,34 @@ static void other_lines_are_no_findings(void **state)
     is_read_as(ASAN, "all is well\n    #0 0x55 in main /src/app/a.c:1\nSUMMARY: none\n", "");
 }
 
+/* CPU seconds for a frame behind which N modules stand, and then N frames of further stacks. */
+static double sanlog_cost(size_t n)
+{
+    struct sanlog_opts o = {.mark = ASAN, .root = "/src/app", .most = 2};
+    autobuf struct buf log = {0}, b = {0};
+    buf_str(&log, "==9==" ASAN "heap-use-after-free on address 0x60\n    #0 0x55 in f");
+    for (size_t i = 0; i < n; i++)
+        buf_str(&log, " (+0x)");
+    buf_str(&log, "\n");
+    for (size_t i = 0; i < n; i++)
+        buf_str(&log, "freed ");
+    buf_str(&log, "\n");
+    for (size_t i = 0; i < n; i++)
+        buf_str(&log, "#0 g\n");
+    clock_t start = clock();
+    sanlog_read(buf_text(&log), &o, &b);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    assert_string_equal(buf_cstr(&b), "heap-use-after-free in f\n");
+    return seconds;
+}
+
+static void a_long_log_takes_no_more_than_its_length(void **state)
+{
+    (void)state;
+    double small = sanlog_cost(20000), large = sanlog_cost(80000);
+    assert_true(large < 8 * small + 0.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +142,7 @@ int main(void)
         cmocka_unit_test(a_race_has_two_places),
         cmocka_unit_test(undefined_behaviour_has_its_place_before_it),
         cmocka_unit_test(other_lines_are_no_findings),
+        cmocka_unit_test(a_long_log_takes_no_more_than_its_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
