@@ -49,6 +49,41 @@ splits_right() { # FILE SIXTY THIRTY TEN
         }' >&2 || fail "$("$KELVIN" info "$1" 2>&1 | grep -iE 'unfinished|stack|ring|lost')"
 }
 
+# The kernel then takes its files away from /proc, without sleep while a last thread of it does the same: who goes first never
+# lets that thread, and is stopped only after 0.95 s, which were part of the recording.
+@test "who ends is waited for by a recorder that does not go first" {
+    [ "$(id -u)" = 0 ] || skip "needs root, to go first"
+    cat >reap.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+    FILE *f = fopen("reaped", "a");
+    fprintf(f, "%d\n", sched_getscheduler(0));
+    fclose(f);
+    return ((pid_t(*)(pid_t, int *, int, struct rusage *))dlsym(RTLD_NEXT, "wait4"))(pid, status, options, usage);
+}
+int sched_setscheduler(pid_t pid, int policy, const struct sched_param *to)
+{
+    FILE *f = policy != SCHED_OTHER ? fopen("urgent", "w") : NULL;
+    if (f)
+        fclose(f);
+    return ((int (*)(pid_t, int, const struct sched_param *))dlsym(RTLD_NEXT, "sched_setscheduler"))(pid, policy, to);
+}
+C
+    cc -shared -fPIC -o reap.so reap.c -ldl
+    LD_PRELOAD=$PWD/reap.so kelvin record -o r.kelvin -- "$TARGET/split" 0.2
+    exits 0
+    [ -e urgent ] || skip "it never goes first here"
+    [ -s reaped ] || fail "nobody was waited for"
+    [ "$(sort -u reaped)" = 0 ] || fail "policies of the recorder when it waited: $(cat reaped)"
+}
+
 # The kernel reports none of its maps: the first samples come before they are read. It says that the program has ended, too: after
 # two seconds there were no more samples.
 @test "root sees the functions of a program that becomes another user" {
