@@ -149,3 +149,6 @@ bool processes_owner(const void *processes, uint64_t pid, uid_t *ret);
 
 /* Where the kernel is and where its symbol _text was when the recording was made. */
 void processes_kernel(struct processes *ps, uint64_t start, uint64_t end, uint64_t text);
+
+/* The module of all frames of the kernel. */
+struct mapping_id processes_kernel_mapping(struct processes *ps);

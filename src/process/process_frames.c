@@ -228,11 +228,8 @@ void processes_kernel(struct processes *ps, uint64_t start, uint64_t end, uint64
     ps->kernel_text = text;
 }
 
-static struct frame_id kernel_frame(struct processes *ps, uint64_t pc)
+struct mapping_id processes_kernel_mapping(struct processes *ps)
 {
-    struct known_pc *k = &ps->cache[hash_pair((uint32_t)pc, 0) % PROCESS_CACHE_SLOTS];
-    if (k->pc == pc && k->serial == SERIAL_KERNEL)
-        return k->frame;
     if (!ps->kernel.i) {
         struct mapping m = {.path = profile_add_str(ps->profile, text_of("[kernel.kallsyms]"))};
         m.start = ps->kernel_start;
@@ -240,7 +237,16 @@ static struct frame_id kernel_frame(struct processes *ps, uint64_t pc)
         m.offset = ps->kernel_text;
         ps->kernel = profile_add_mapping(ps->profile, &m);
     }
-    struct frame_key key = {.pc = pc, .mapping = ps->kernel, .kind = FRAME_KERNEL};
+    return ps->kernel;
+}
+
+static struct frame_id kernel_frame(struct processes *ps, uint64_t pc)
+{
+    struct known_pc *k = &ps->cache[hash_pair((uint32_t)pc, 0) % PROCESS_CACHE_SLOTS];
+    if (k->pc == pc && k->serial == SERIAL_KERNEL)
+        return k->frame;
+    struct frame_key key = {
+        .pc = pc, .mapping = processes_kernel_mapping(ps), .kind = FRAME_KERNEL};
     *k = (struct known_pc){pc, SERIAL_KERNEL, profile_add_frame(ps->profile, &key)};
     return k->frame;
 }

@@ -80,10 +80,22 @@ static struct stack_id user_stack(struct processes *ps, int pid, int tid)
     return processes_stack(ps, &s, &end);
 }
 
+static struct frame_id hungstack_kernel_frame(struct processes *ps, const char *name)
+{
+    struct profile *p = processes_profile(ps);
+    struct function f = {.name = profile_add_str(p, text_of(name))};
+    struct line line = {.function = profile_add_function(p, &f)};
+    struct frame_key key = {.mapping = processes_kernel_mapping(ps), .kind = FRAME_KERNEL};
+    key.lines = &line;
+    key.n_lines = 1;
+    return profile_add_frame(p, &key);
+}
+
 /* STACK with the kernel's functions on top. */
-static struct stack_id add_kernel(struct profile *p, struct stack_id stack, int pid, int tid)
+static struct stack_id add_kernel(struct processes *ps, struct stack_id stack, int pid, int tid)
 {
     char text[4096];
+    struct stacks *stacks = &processes_profile(ps)->stacks;
     const char *names[KERNEL_NAMES_MAX];
     size_t n = 0;
     if (read_task(pid, tid, "stack", text, sizeof text))
@@ -91,8 +103,7 @@ static struct stack_id add_kernel(struct profile *p, struct stack_id stack, int 
     if (!n && read_task(pid, tid, "wchan", text, sizeof text) && strcmp(text, "0") != 0)
         names[n++] = text;
     while (n-- > 0)
-        stack = stacks_push(&p->stacks, stack,
-                            profile_add_named_frame(p, text_of(names[n]), FRAME_KERNEL));
+        stack = stacks_push(stacks, stack, hungstack_kernel_frame(ps, names[n]));
     return stack;
 }
 
@@ -101,12 +112,11 @@ struct stack_id hungstack_of(struct processes *ps, const struct hungstack_who *w
 {
     int pid = who->pid, tid = who->tid;
     char before[96], after[96];
-    struct profile *p = processes_profile(ps);
     struct stack_id none = {0};
     bool counted = read_task(pid, tid, "schedstat", before, sizeof before);
     *ret_time_ns = clock_kernel_ns();
     struct stack_id stack = who->user ? user_stack(ps, pid, tid) : none;
-    stack = add_kernel(p, stack, pid, tid);
+    stack = add_kernel(ps, stack, pid, tid);
     read_task(pid, tid, "schedstat", after, sizeof after);
     return counted && strcmp(before, after) != 0 ? none : stack;
 }
