@@ -51,6 +51,7 @@ struct waits_facts waits_facts_of_file(const struct waits *w)
 {
     struct waits_facts f = w->facts;
     f.unknown_ends -= w->before.unknown_ends;
+    f.runnable_ns -= w->before.runnable_ns;
     f.queued_ns -= w->before.queued_ns;
     f.queued_own_ns -= w->before.queued_own_ns;
     return f;

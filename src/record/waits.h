@@ -37,7 +37,8 @@ struct waits_facts {
     uint64_t stackless;         /* rows without a stack */
     uint64_t summed;            /* waits in rows that stand for several */
     uint64_t woken;             /* waits whose waker is known */
-    uint64_t queued_ns;         /* threads could run, and their CPU is known */
+    uint64_t runnable_ns;       /* threads could run and had no CPU: what all states add up to */
+    uint64_t queued_ns;         /* of that, where their CPU is known */
     uint64_t queued_own_ns;     /* of that, another thread of the recording ran there */
     uint64_t lost;              /* records of switches, or stacks, that found no room */
     uint64_t ends[UNWIND_ENDS]; /* of stacks, by how they ended */

@@ -15,6 +15,7 @@ void waits_write_states(struct waits *w, struct waiter *t)
     if (t->since_ns == t->written_ns)
         return;
     profile_add_row(w->profile, w->streams.states, &row, &ignored);
+    w->facts.runnable_ns += (uint64_t)t->in_state_ns[THREAD_RUNNABLE];
     memset(t->in_state_ns, 0, sizeof t->in_state_ns);
     t->written_ns = t->since_ns;
 }
