@@ -263,13 +263,13 @@ static const struct alone_span *span_at(const struct parallel_job *j, uint64_t t
 
 /*
  * The innermost function that has a name and is the program's: not of the library of its language,
- * nor of our own.
+ * nor of our own. Of a program without names the innermost that is its own, as a place.
  */
 static uint32_t function_of(const struct parallel_job *j, struct labels *labels,
                             struct stack_id stack)
 {
     const struct profile *p = j->p;
-    uint32_t first = LABEL_NONE;
+    uint32_t first = LABEL_NONE, place = LABEL_NONE;
     for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
         struct frame_id id = p->stacks.nodes.at[stack.i].frame;
         const struct frame *f = profile_frame(p, id);
@@ -277,11 +277,14 @@ static uint32_t function_of(const struct parallel_job *j, struct labels *labels,
             continue;
         uint32_t label = labels_of_frame(labels, p, id, labels_count(f) - 1);
         first = first == LABEL_NONE ? label : first;
-        if (f->kind != FRAME_KERNEL && f->n_lines && !waitsum_is_libc(p, f) &&
-            !profile_is_agent(p, f->mapping) && !waitsum_is_runtime(labels_text(labels, label)))
+        if (f->kind == FRAME_KERNEL || waitsum_is_libc(p, f) || profile_is_agent(p, f->mapping))
+            continue;
+        if (f->n_lines && !waitsum_is_runtime(labels_text(labels, label)))
             return label;
+        if (place == LABEL_NONE && profile_name_is_place(labels_text(labels, label)))
+            place = label;
     }
-    return first;
+    return place != LABEL_NONE ? place : first;
 }
 
 enum { SHORT_NAME = 48 }; /* in characters, several on a line */

@@ -119,6 +119,8 @@ C
     # Blocked time is the same, counted by thread and by wait.
     [ "$(waits '.blocked_ns == ([.reasons[] | select(.reason != "runnable") | .ns] | add)')" = true ]
     [ "$(waits '.runnable_ns == ([.reasons[] | select(.reason == "runnable") | .ns] | add // 0)')" = true ]
+    # The wait for a CPU is one number in all reports.
+    [ "$("$KELVIN" info r.kelvin --json | jq -r .meta.queued_ns)" = "$(waits .runnable_ns)" ] || fail "$("$KELVIN" info r.kelvin)"
 }
 
 @test "four busy threads on one CPU could run most of the time, and do not" {
@@ -142,6 +144,9 @@ C
     # No record ever says where it is: it was looked at, in /proc.
     [ -r "/proc/self/stack" ] && cat /proc/self/stack >/dev/null 2>&1 || skip "only root reads where in the kernel a thread waits"
     [ "$(waits '.reasons[0].reason')" = poll ] || fail "$(waits .)"
+    # The functions of the kernel that are read there belong to the same module as those of samples.
+    modules=$("$KELVIN" report --value blocked --by module --format json r.kelvin | jq -c '[.modules[].name]')
+    [[ $modules == *'"[kernel.kallsyms]"'* ]] || fail "$modules"
     [ "$(waits '[.stacks[0].stack[].function] | any(. == "main")')" = true ] || fail "$(waits .stacks)"
 }
 
@@ -314,6 +319,32 @@ C
     [ "$(waits '.parallel.serial_ns <= .parallel.busy_ns and .parallel.busy_ns <= .parallel.wall_ns')" = true ]
     kelvin report --waits r.kelvin
     [[ $output == *"How parallel it was"*"ran alone"* ]] || fail "$output"
+}
+
+@test "of a program without names the functions that ran alone are its own, as places" {
+    cat >fill.c <<'C'
+#include <pthread.h>
+#include <string.h>
+static char to[8 << 20];
+static void *fill(void *arg)
+{
+    for (int i = 0; i < 300; i++) {
+        memset(to, i, sizeof to);
+        __asm__ volatile("" : : "r"(to) : "memory");
+    }
+    return arg;
+}
+int main(void)
+{
+    pthread_t t;
+    return pthread_create(&t, 0, fill, 0) || pthread_join(t, 0);
+}
+C
+    cc -O1 -pthread -s -o fill fill.c
+    kelvin record --waits -o r.kelvin -- ./fill
+    exits 0
+    kelvin report --waits r.kelvin
+    [[ $output == *"Functions in the serial time, by "*" samples: [fill+0x"* ]] || fail "$output"
 }
 
 @test "where stacks of waits are deep, more of them is copied" {
