@@ -65,8 +65,9 @@ static const struct reason_rule {
     {"__down", WAIT_KERNEL_LOCK, SURE},
     {"__down_*", WAIT_KERNEL_LOCK, SURE},
     {"percpu_rwsem_wait", WAIT_KERNEL_LOCK, SURE},
-    {"rt_mutex_slowlock*", WAIT_KERNEL_LOCK, SURE},
-    {"__rt_mutex_slowlock*", WAIT_KERNEL_LOCK, SURE},
+    /* less than futex_lock_pi: a lock that lends its priority waits in these, too */
+    {"rt_mutex_slowlock*", WAIT_KERNEL_LOCK, DEEP},
+    {"__rt_mutex_slowlock*", WAIT_KERNEL_LOCK, DEEP},
 
     {"exc_page_fault", WAIT_PAGE_FAULT, DEEP},
     {"asm_exc_page_fault", WAIT_PAGE_FAULT, DEEP},

@@ -150,6 +150,13 @@ static void a_futex_is_what_the_program_uses_it_for(void **state)
     assert_reason(FUTEX "__lll_lock_wait __pthread_mutex_cond_lock pthread_cond_wait", WAIT_LOCK);
     assert_reason("schedule rt_mutex_wait_proxy_lock futex_lock_pi do_futex | pthread_mutex_lock",
                   WAIT_LOCK);
+    assert_reason(
+        "rt_mutex_schedule rt_mutex_slowlock_block rt_mutex_wait_proxy_lock futex_lock_pi "
+        "do_futex | __futex_lock_pi64 __pthread_mutex_lock_full",
+        WAIT_LOCK);
+    assert_reason("rt_mutex_schedule rt_mutex_slowlock_block __rt_mutex_lock shmem_fault "
+                  "asm_exc_page_fault | main",
+                  WAIT_KERNEL_LOCK);
 }
 
 static void what_is_not_known_is_called_that(void **state)
