@@ -45,7 +45,8 @@ static double rest_ns(const struct perfthin *t, uint64_t stacks, uint64_t now_ns
 {
     double fair_ns = (double)(stacks - t->start_stacks) * (1e9 / PERFTHIN_HZ);
     double rest = fair_ns - (double)(now_ns - t->start_ns);
-    double least = (double)t->cost_ns * THIN_COST;
+    uint64_t cost_ns = t->cost_ns[0] > t->cost_ns[1] ? t->cost_ns[0] : t->cost_ns[1];
+    double least = (double)cost_ns * THIN_COST;
     if (rest < LEAST_OFF_NS)
         return 0;
     return rest < least ? least : rest;
@@ -73,5 +74,7 @@ bool perfthin_step(struct perfthin *t, uint64_t stacks, uint64_t now_ns)
 
 void perfthin_took(struct perfthin *t, uint64_t ns)
 {
-    t->cost_ns = ns > t->cost_ns ? ns : t->cost_ns;
+    uint64_t *last = &t->last_ns[t->off];
+    t->cost_ns[t->off] = ns < *last ? ns : *last;
+    *last = ns;
 }

@@ -19,7 +19,7 @@ struct perfthin {
     bool off;
     uint64_t start_ns, start_stacks; /* of this turn */
     uint64_t until_ns;               /* off until then */
-    uint64_t cost_ns;                /* of turning stacks off or on */
+    uint64_t cost_ns[2], last_ns[2]; /* of turning stacks on, off: without a lone delay; the last */
     uint64_t random;
 };
 
@@ -29,5 +29,6 @@ void perfthin_close(struct perfthin *t);
 /* STACKS were taken until NOW_NS. True where t->off has changed. */
 bool perfthin_step(struct perfthin *t, uint64_t stacks, uint64_t now_ns);
 
-/* Turning them took so long: thousands of threads take a while. */
+/* Turning them took so long: thousands of threads take a while. Once in a while it may have to
+ * wait for its CPU, or for another one: what takes long twice running is taken to be its cost. */
 void perfthin_took(struct perfthin *t, uint64_t ns);

@@ -321,6 +321,36 @@ static void stacks_rest_only_where_they_come_too_fast(void **state)
     close(epoll_fd);
 }
 
+/* Nanoseconds of ten seconds in which stacks are off; turning them takes AGAIN_NS, once FIRST_NS.
+ */
+static uint64_t rest_of_ten_seconds(uint64_t first_ns, uint64_t again_ns)
+{
+    struct perfthin t;
+    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    assert_int_equal(perfthin_open(&t, epoll_fd), 0);
+    uint64_t now = t.start_ns, stacks = 0, off_ns = 0;
+    for (int i = 0; i < 10000; i++) { /* a fifth more than is allowed */
+        now += 1000000;
+        stacks += t.off ? 0 : PERFTHIN_HZ / 1000 * 6 / 5;
+        off_ns += t.off ? 1000000 : 0;
+        if (perfthin_step(&t, stacks, now)) {
+            perfthin_took(&t, first_ns);
+            first_ns = again_ns;
+        }
+    }
+    perfthin_close(&t);
+    close(epoll_fd);
+    return off_ns;
+}
+
+static void stacks_rest_for_what_turning_them_takes_but_not_for_one_delay(void **state)
+{
+    (void)state;
+    assert_true(rest_of_ten_seconds(10000, 10000) < 3000000000u);
+    assert_true(rest_of_ten_seconds(10000000, 10000) < 3000000000u);
+    assert_true(rest_of_ten_seconds(10000000, 10000000) > 7000000000u);
+}
+
 static void fields_of_a_tracepoint_are_where_its_format_says(void **state)
 {
     (void)state;
@@ -345,6 +375,7 @@ int main(void)
         cmocka_unit_test(without_any_stack_waits_are_counted_all_the_same),
         cmocka_unit_test(a_cpu_sample_stands_in_for_a_stack_and_says_so),
         cmocka_unit_test(stacks_rest_only_where_they_come_too_fast),
+        cmocka_unit_test(stacks_rest_for_what_turning_them_takes_but_not_for_one_delay),
         cmocka_unit_test(fields_of_a_tracepoint_are_where_its_format_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
