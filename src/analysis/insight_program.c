@@ -252,6 +252,18 @@ static void add_gain(struct buf *b, const struct insight_input *in, double share
                                                                : "the whole");
 }
 
+/* Who may not see the kernel has less than half of the CPU time in the samples. */
+static bool kernel_had_most(const struct insight_input *in)
+{
+    const struct meta *m = &in->functions->profile->meta;
+    const char *hidden = meta_find(m, META_KERNEL_HIDDEN);
+    enum quantity q = selection_quantity(in->functions->selection);
+    uint64_t cpu_ns, seen_ns;
+    return (q == QUANTITY_CPU_TIME || q == QUANTITY_UNKNOWN) && hidden &&
+           strcmp(hidden, "yes") == 0 && meta_find_u64(m, META_CPU_TIME_NS, &cpu_ns) &&
+           meta_find_u64(m, META_SAMPLED_OF_NS, &seen_ns) && seen_ns < cpu_ns / 2;
+}
+
 static bool *mark_row(const struct flat *f, uint32_t row)
 {
     autofree bool *in_set = mem_calloc(f->rows.n + 1, sizeof *in_set);
@@ -341,6 +353,13 @@ static bool is_of_kelvin(const struct flat *f, uint32_t row)
     return text_starts(profile_module_name(f->profile, f->rows.at[row].mapping), "libkelvin-");
 }
 
+/* Of the C library and the like: who reads this changes its callers, not its lines. */
+static bool is_of_library(const struct flat *f, uint32_t row)
+{
+    return selection_quantity(f->selection) != QUANTITY_ELAPSED &&
+           profile_is_runtime(f->profile, f->rows.at[row].mapping);
+}
+
 /* All memory comes from an allocator: who asks it is the one to look at. */
 static bool is_allocator_of_memory(const struct flat *f, uint32_t row)
 {
@@ -396,8 +415,15 @@ INSIGHT_TEST(insight_test_dominating)
                               "'off-cpu' first.");
     else if (insight_is_unoptimised(in, NULL, NULL))
         buf_str(&ret->advice, "Compile with optimization first, then record again.");
+    else if (kernel_had_most(in))
+        buf_str(&ret->advice,
+                "Most of the CPU time went to the kernel, which was not sampled: record again with "
+                "the right to see it before you change anything.");
     else if (f->rows.at[row].jit)
         buf_str(&ret->advice, "Start here: the hot paths show its callers.");
+    else if (is_of_library(f, row))
+        buf_str(&ret->advice,
+                "Start here: the hot paths show its callers, and where to call it less.");
     ret->stacks = mark_row(f, row);
     return true;
 }

@@ -340,6 +340,36 @@ static void start_here_is_for_programs_that_compute(void **state)
     }
 }
 
+/* Nobody who reads this changes the lines of the C library. */
+static void functions_of_the_c_library_are_to_be_called_less(void **state)
+{
+    static const char *const modules[] = {"/usr/lib/libc.so.6", "/bin/app"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        autobuf struct buf ids = {0}, evidence = {0}, advice = {0};
+        ask_both(with_module(modules[i], "transform"), &ids, &evidence, &advice);
+        assert_string_equal(buf_cstr(&ids), "dominating");
+        assert_int_equal(strstr(buf_cstr(&advice), "where to call it less") != NULL, !i);
+        assert_int_equal(strstr(buf_cstr(&advice), "annotate") != NULL, i);
+    }
+}
+
+/* With the kernel hidden, what has most of the samples may be next to nothing. */
+static void nobody_starts_where_the_kernel_had_most_of_the_time(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        autobuf struct buf ids = {0}, evidence = {0}, advice = {0};
+        struct profile *p = with_module("/bin/app", "transform");
+        meta_set_str(&p->meta, META_KERNEL_HIDDEN, i ? "yes" : "no");
+        meta_set_u64(&p->meta, META_CPU_TIME_NS, 10000000000);
+        meta_set_u64(&p->meta, META_SAMPLED_OF_NS, i == 2 ? 6000000000 : 2000000000);
+        ask_both(p, &ids, &evidence, &advice);
+        assert_int_equal(strstr(buf_cstr(&advice), "Most of the CPU time") != NULL, i == 1);
+        assert_int_equal(strstr(buf_cstr(&advice), "Start here") != NULL, i != 1);
+    }
+}
+
 static void names_too_long_for_a_sentence_are_cut(void **state)
 {
     (void)state;
@@ -633,6 +663,8 @@ int main(void)
         cmocka_unit_test(threads_of_openmp_that_sleep_wait_for_no_lock),
         cmocka_unit_test(the_name_of_a_file_says_nothing_of_what_a_function_does),
         cmocka_unit_test(start_here_is_for_programs_that_compute),
+        cmocka_unit_test(functions_of_the_c_library_are_to_be_called_less),
+        cmocka_unit_test(nobody_starts_where_the_kernel_had_most_of_the_time),
         cmocka_unit_test(names_too_long_for_a_sentence_are_cut),
         cmocka_unit_test(functions_are_hot_from_a_tenth_on),
         cmocka_unit_test(samples_that_two_insights_count_are_told),
