@@ -391,11 +391,14 @@ static uint64_t cpu_time_ns(const struct insight_input *in)
     return known ? (uint64_t)t->total : 0;
 }
 
-/* What the states of threads add up to, so that all sections of a report have one number for it. */
+/*
+ * What the states of threads add up to, so that all sections of a report have one number for it.
+ * Where wakeups were not recorded most of it passes for blocked: the kernel's own count knows more.
+ */
 static bool sum_runnable(const struct profile *p, uint64_t *ret_ns)
 {
     struct waitstream w;
-    if (!waitstream_find(p, &w) || w.states < 0)
+    if (!waitstream_find(p, &w) || (w.wakes < 0 && meta_find(&p->meta, META_QUEUED_NS)))
         return false;
     const struct rows *rows = &profile_stream(p, (uint32_t)w.states)->rows;
     for (size_t i = 0; i < rows->n; i++)

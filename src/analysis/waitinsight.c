@@ -134,6 +134,7 @@ static bool test_no_cpu(const struct waitsum *w, struct waitinsight *ret)
 {
     char n[2][UNITS_MAX];
     struct no_cpu_cause cause;
+    const char *least = waitsum_has_wakers(w) ? "" : "at least ";
     int64_t queued_ns = w->state_ns[THREAD_RUNNABLE];
     int64_t wanted_ns = waitsum_add_ns(queued_ns, w->state_ns[THREAD_RUNNING]);
     if (queued_ns < LEAST_NS || part_of(queued_ns, wanted_ns) < LEAST_NO_CPU ||
@@ -144,8 +145,8 @@ static bool test_no_cpu(const struct waitsum *w, struct waitinsight *ret)
     ret->ns = queued_ns;
     ret->advice = cause.advice;
     snprintf(ret->evidence, sizeof ret->evidence,
-             "threads wanted a CPU for %s and had none for %s of it (%.0f%%)%s",
-             units_scaled(n[0], (double)wanted_ns, SCALED_NS),
+             "threads wanted a CPU for %s%s and had none for %s%s of it (%.0f%%)%s", least,
+             units_scaled(n[0], (double)wanted_ns, SCALED_NS), least,
              units_scaled(n[1], (double)queued_ns, SCALED_NS), 100 * part_of(queued_ns, wanted_ns),
              cause.evidence);
     return true;
@@ -319,11 +320,14 @@ static bool is_of_clock(const struct waitsum_stack *s)
     return s->reason == WAIT_SLEEP;
 }
 
-/* The place with the most waits, of those that the clock ends or of the others. */
+/*
+ * The place with the most waits, of those that the clock ends or of the others. None where the
+ * stacks are those of CPU samples: nobody knows where it waits, nor for what.
+ */
 static const struct waitsum_stack *busiest(const struct waitsum *w, bool of_clock)
 {
     const struct waitsum_stack *most = NULL;
-    for (size_t i = 0; i < w->stacks.n; i++) {
+    for (size_t i = 0; !w->n_near && i < w->stacks.n; i++) {
         const struct waitsum_stack *s = &w->stacks.at[i];
         if (!s->runnable && is_of_clock(s) == of_clock && (!most || s->sum.n > most->sum.n))
             most = s;

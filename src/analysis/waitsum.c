@@ -175,6 +175,12 @@ enum wait_reason waitsum_main_reason(const struct waitsum_thread *t)
 
 /* --- stacks --- */
 
+bool waitsum_has_wakers(const struct waitsum *w)
+{
+    const char *seen = meta_find(&w->selection->profile->meta, META_WAITS_WAKERS);
+    return seen && strcmp(seen, "yes") == 0;
+}
+
 bool waitsum_is_libc(const struct profile *p, const struct frame *f)
 {
     struct text module = profile_module_name(p, f->mapping);

@@ -85,6 +85,9 @@ int64_t waitsum_value_inside(const struct selection *s, const struct waitstream 
 /* The reason of most of a thread's blocked time; WAIT_REASONS where it was never blocked. */
 enum wait_reason waitsum_main_reason(const struct waitsum_thread *t);
 
+/* Whether the recorder saw who woke threads: then blocked time ends with the wake. */
+bool waitsum_has_wakers(const struct waitsum *w);
+
 /* Whether a frame is of the C library, behind whose functions programs wait. */
 bool waitsum_is_libc(const struct profile *p, const struct frame *f);
 

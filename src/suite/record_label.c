@@ -100,18 +100,17 @@ static void set_status(struct meta *m, const struct recorder *r)
 }
 
 /*
- * Where switches were recorded their sum, so that all parts of a report have one number. Else not
- * for one file of several: what threads waited before it began is not taken off.
+ * Where switches and wakeups were recorded their sum, so that all parts of a report have one
+ * number. Else not for one file of several: what threads waited before it began is not taken off.
  */
 static void set_queued(struct meta *m, const struct recorder *r)
 {
     uint64_t cpu_ns = 0, queued_ns = 0;
     meta_find_u64(m, META_CPU_TIME_NS, &cpu_ns);
-    bool known =
-        r->waits || (r->opts.rotate_s <= 0 && runqueue_total(&r->queue, cpu_ns, &queued_ns));
-    if (r->waits)
+    bool summed = r->waits && !*r->facts->no_wakers;
+    if (summed)
         queued_ns = waits_facts_of_file(r->waits).runnable_ns;
-    if (known)
+    if (summed || (r->opts.rotate_s <= 0 && runqueue_total(&r->queue, cpu_ns, &queued_ns)))
         meta_set_u64(m, META_QUEUED_NS, queued_ns);
 }
 

@@ -162,12 +162,6 @@ static void add_stack_sentences(struct document *d, const struct waitsum *w)
                       units_count(n[1], w->n_near), w->n_near == 1 ? "" : "s");
 }
 
-bool waitsum_has_wakers(const struct waitsum *w)
-{
-    const char *seen = meta_find(&w->selection->profile->meta, META_WAITS_WAKERS);
-    return seen && strcmp(seen, "yes") == 0;
-}
-
 static void add_loss_sentences(struct document *d, const struct waitsum *w)
 {
     const struct stream *s = w->selection->stream;
@@ -377,9 +371,10 @@ static void add_alone(struct document *d, const struct parallel *q)
 }
 
 /* Others that were ready when one ran alone lacked a CPU, not work: that time is not serial. */
-static void add_serial(struct document *d, const struct parallel *q)
+static void add_serial(struct document *d, const struct waitsum *w, const struct parallel *q)
 {
     char n[3][UNITS_MAX];
+    bool woken = waitsum_has_wakers(w); /* else who was woken and is ready passes for blocked */
     int64_t ready_ns = q->alone_ns - q->serial_ns;
     if (q->alone_ns <= 0)
         return;
@@ -389,10 +384,10 @@ static void add_serial(struct document *d, const struct parallel *q)
     if (ready_ns > q->alone_ns / 100)
         document_text(
             d,
-            "For %s of that (%.1f%%) another thread was ready to run and had no CPU. Only "
+            "For %s%s of that (%.1f%%) another thread was ready to run and had no CPU. %s "
             "the other %s are serial.",
-            units_scaled(n[1], (double)ready_ns, SCALED_NS),
-            100 * (double)ready_ns / (double)q->alone_ns,
+            woken ? "" : "at least ", units_scaled(n[1], (double)ready_ns, SCALED_NS),
+            100 * (double)ready_ns / (double)q->alone_ns, woken ? "Only" : "At most",
             units_scaled(n[2], (double)q->serial_ns, SCALED_NS));
     if (q->serial_ns <= 0)
         return;
@@ -400,7 +395,8 @@ static void add_serial(struct document *d, const struct parallel *q)
     add_alone(d, q);
 }
 
-static void waitsum_add_parallel(struct document *d, const struct parallel *q)
+static void waitsum_add_parallel(struct document *d, const struct waitsum *w,
+                                 const struct parallel *q)
 {
     char n[3][UNITS_MAX];
     int64_t busy_ns = parallel_busy_ns(q), idle_ns = q->wall_ns - busy_ns;
@@ -415,7 +411,8 @@ static void waitsum_add_parallel(struct document *d, const struct parallel *q)
                   units_scaled(n[1], (double)idle_ns, SCALED_NS),
                   100 * (double)idle_ns / (double)q->wall_ns);
     if (q->starved_ns > idle_ns / 100)
-        document_text(d, "For %s of that (%.1f%%) a thread was ready to run and had no CPU.",
+        document_text(d, "For %s%s of that (%.1f%%) a thread was ready to run and had no CPU.",
+                      waitsum_has_wakers(w) ? "" : "at least ",
                       units_scaled(n[2], (double)q->starved_ns, SCALED_NS),
                       100 * (double)q->starved_ns / (double)idle_ns);
     double most = 0;
@@ -424,7 +421,7 @@ static void waitsum_add_parallel(struct document *d, const struct parallel *q)
     for (int i = 0; i < PARALLEL_SLICES; i++)
         buf_printf(&over_time, "%s%.*f", i ? " " : "", most < 0.95 ? 2 : 1, q->slice[i]);
     document_text(d, "Over time, in %d equal parts: %s.", PARALLEL_SLICES, buf_cstr(&over_time));
-    add_serial(d, q);
+    add_serial(d, w, q);
 }
 
 /* WIDTH: of a terminal, in which stacks are in brief; 0 = whole stacks. */
@@ -438,7 +435,7 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v, int w
         waitsum_add_stacks(d, v, width);
     waitsum_add_wakers(d, v, width);
     if (v->parallel)
-        waitsum_add_parallel(d, v->parallel);
+        waitsum_add_parallel(d, v->sum, v->parallel);
     document_text(d,
                   !v->sum->has_states ? "Runnable: preempted, woken, or born, and not on a CPU yet."
                   : waitsum_has_wakers(v->sum)

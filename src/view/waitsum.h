@@ -19,9 +19,6 @@ void waitsum_print_json(FILE *out, const struct waitsum_view *v);
 /* Whether the recorder could see the stacks of waits. */
 bool waitsum_has_stacks(const struct waitsum *w);
 
-/* Whether it saw who woke threads: then blocked time ends with the wake. */
-bool waitsum_has_wakers(const struct waitsum *w);
-
 /* A row of the table by reason. */
 struct waitsum_reason {
     const char *name, *about;

@@ -600,6 +600,43 @@ static void only_waits_that_matter_make_insights(void **state)
     }
 }
 
+/* The stack of a CPU sample is about where the thread was, not where it waits, and for what. */
+static void where_a_thread_only_ran_is_not_called_where_it_waits(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    uint64_t ns = 0;
+    begins(&s, 7, 0, THREAD_RUNNING);
+    for (int i = 0; i < 1000; i++) {
+        waits_near(s.waits, 7, stack_of(&s, "near", "sample"));
+        struct waits_at a = at(&s, 7, ns += 100000);
+        waits_out(s.waits, &a, false);
+        runs(&s, 7, ns += 100000);
+    }
+    waits_stop(s.waits, ns);
+    autofree char *all = insights_of(&s);
+    assert_string_equal(all, "");
+    stage_close(&s);
+}
+
+/* What waits for a CPU after a wake passes for blocked where nobody saw the wake. */
+static void without_wakeups_the_wait_for_a_cpu_is_a_least(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct stage s = stage_open();
+        begins(&s, 7, 0, THREAD_RUNNING);
+        is_preempted(&s, 7, 1000000000);
+        runs(&s, 7, 2000000000);
+        waits_stop(s.waits, 2000000000);
+        meta_set_str(&s.profile->meta, META_WAITS_WAKERS, i ? "yes" : "the kernel is hidden");
+        autofree char *text = evidence_of(&s, "no-cpu");
+        assert_int_equal(strstr(text, "had none for at least 1 s") != NULL, !i);
+        assert_int_equal(strstr(text, "had none for 1 s") != NULL, i);
+        stage_close(&s);
+    }
+}
+
 static void rates_are_of_wall_time_and_who_never_woke_comes_last(void **state)
 {
     (void)state;
@@ -1032,6 +1069,8 @@ int main(void)
         cmocka_unit_test(names_of_runtimes_are_known),
         cmocka_unit_test(waits_of_goroutines_are_said_to_be_missing),
         cmocka_unit_test(only_waits_that_matter_make_insights),
+        cmocka_unit_test(where_a_thread_only_ran_is_not_called_where_it_waits),
+        cmocka_unit_test(without_wakeups_the_wait_for_a_cpu_is_a_least),
         cmocka_unit_test(rates_are_of_wall_time_and_who_never_woke_comes_last),
         cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
         cmocka_unit_test(more_threads_than_cpus_are_a_pool_too_large),
