@@ -253,8 +253,9 @@ static bool is_jit(struct text module)
 static void advise_on_jit(struct insight_found *ret)
 {
     buf_str(&ret->advice, "Have the runtime name its code in /tmp/perf-PID.map or a jitdump if it "
-                          "can (node --perf-basic-prof; java -XX:+PreserveFramePointer "
-                          "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit), and record "
+                          "can (node --perf-basic-prof; erl +JPperf true; "
+                          "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
+                          "-XX:+DumpPerfMapAtExit), and record "
                           "again. Otherwise its callers show what the code is for.");
 }
 

@@ -73,6 +73,13 @@ const char *const names_allocation[] = {"malloc",
                                         "ggc_internal_alloc*",
                                         NULL};
 
+const char *const names_any_call[] = {"syscall",
+                                      "syscall.Syscall*", /* Go */
+                                      "syscall.RawSyscall*",
+                                      "runtime/internal/syscall.Syscall*",
+                                      "internal/runtime/syscall.Syscall*",
+                                      NULL};
+
 const char *const names_collectors[] = {"caml_call_gc*", /* OCaml */
                                         "caml_garbage_collection*",
                                         "caml_alloc_small_dispatch*",
@@ -97,7 +104,11 @@ const char *const names_collectors[] = {"caml_call_gc*", /* OCaml */
                                         "runtime.gcDrain*",
                                         "runtime.gcAssistAlloc*",
                                         "runtime.bgsweep*",
-                                        "gc_marks*", /* Ruby */
+                                        "GarbageCollect", /* GHC */
+                                        "scavenge_block*",
+                                        "scavenge_loop*",
+                                        "erts_garbage_collect*", /* Erlang */
+                                        "gc_marks*",             /* Ruby */
                                         "gc_sweep*",
                                         "gc_start*",
                                         "gc_collect_main*",        /* Python */

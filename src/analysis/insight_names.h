@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 extern const char *const names_allocation[];
+extern const char *const names_any_call[]; /* make whatever system call is asked of them */
 extern const char *const names_collectors[];
 extern const char *const names_hashing[];
 extern const char *const names_locks[];

@@ -34,11 +34,13 @@ static void add_member(struct buf *b, const struct flat *f, const bool *in_set, 
         buf_printf(b, " has the most: %.1f%% of the total)", 100 * s.share);
 }
 
-/* Malloc and memcpy enter the kernel for those who call them. */
+/* Malloc and memcpy enter the kernel for those who call them, as does what can be any system call.
+ */
 static bool enters_for_its_caller(const struct flat *f, uint32_t row)
 {
     struct text name = flat_name(f, row);
-    return names_match(names_allocation, name, false) || names_match(names_copies, name, false);
+    return names_match(names_allocation, name, false) || names_match(names_copies, name, false) ||
+           names_match(names_any_call, name, false);
 }
 
 /*

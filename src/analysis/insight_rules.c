@@ -169,8 +169,10 @@ const struct insight_rule insight_rules[] = {
      .what = "collecting garbage",
      .count = FLAT_TOTAL,
      .least = 0.1,
-     .advice = "Allocate less, and keep less alive. A larger heap is collected less often "
-               "(OCAMLRUNPARAM=s=4M, java -Xmn, node --max-semi-space-size, GOGC)."},
+     .advice =
+         "Allocate less, and keep less alive. A larger heap is collected less often "
+         "(OCAMLRUNPARAM=s=4M, java -Xmn, node --max-semi-space-size, GOGC, +RTS -A64m of GHC, "
+         "erl +hms)."},
     {.id = "hashing",
      .fits = RUNNING,
      .test = insight_test_names,

@@ -320,6 +320,20 @@ static bool is_of_clock(const struct waitsum_stack *s)
     return s->reason == WAIT_SLEEP;
 }
 
+/* Go's runtime looks after its threads by the clock: nobody who reads this can change that. */
+static bool is_of_runtime(const struct waitsum *w, struct stack_id stack)
+{
+    const struct profile *p = w->selection->profile;
+    for (; stack.i; stack = p->stacks.nodes.at[stack.i].parent) {
+        const struct frame *f = profile_frame(p, p->stacks.nodes.at[stack.i].frame);
+        for (size_t i = 0; i < f->n_lines; i++)
+            if (text_is(profile_function_name(p, profile_lines(p, f)[i].function),
+                        "runtime.sysmon"))
+                return true;
+    }
+    return false;
+}
+
 /*
  * The place with the most waits, of those that the clock ends or of the others. None where the
  * stacks are those of CPU samples: nobody knows where it waits, nor for what.
@@ -329,7 +343,8 @@ static const struct waitsum_stack *busiest(const struct waitsum *w, bool of_cloc
     const struct waitsum_stack *most = NULL;
     for (size_t i = 0; !w->n_near && i < w->stacks.n; i++) {
         const struct waitsum_stack *s = &w->stacks.at[i];
-        if (!s->runnable && is_of_clock(s) == of_clock && (!most || s->sum.n > most->sum.n))
+        if (!s->runnable && is_of_clock(s) == of_clock && (!most || s->sum.n > most->sum.n) &&
+            !is_of_runtime(w, s->stack))
             most = s;
     }
     return most;

@@ -340,6 +340,26 @@ static void start_here_is_for_programs_that_compute(void **state)
     }
 }
 
+/* All system calls of a Go program go through one function. */
+static void who_asked_for_a_system_call_is_named(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;os.Open;syscall.openat;syscall.Syscall6;"
+                      "runtime/internal/syscall.Syscall6;do_syscall_64_[k];open_[k] 1000\n",
+                "kernel", "100% of that comes from syscall.openat");
+    assert_says(PLAIN "main;parse;syscall;do_syscall_64_[k];open_[k] 1000\n", "kernel",
+                "100% of that comes from parse");
+}
+
+static void collectors_of_garbage_are_known_by_name(void **state)
+{
+    (void)state;
+    assert_says(PLAIN "main;schedule;erts_garbage_collect_nobump;sweep 1000\n",
+                "hot garbage-collection", "goes to collecting garbage");
+    assert_says(PLAIN "main;scheduleDoGC;GarbageCollect;scavenge_loop 1000\n", "garbage-collection",
+                "goes to collecting garbage");
+}
+
 /* Nobody who reads this changes the lines of the C library. */
 static void functions_of_the_c_library_are_to_be_called_less(void **state)
 {
@@ -663,6 +683,8 @@ int main(void)
         cmocka_unit_test(threads_of_openmp_that_sleep_wait_for_no_lock),
         cmocka_unit_test(the_name_of_a_file_says_nothing_of_what_a_function_does),
         cmocka_unit_test(start_here_is_for_programs_that_compute),
+        cmocka_unit_test(who_asked_for_a_system_call_is_named),
+        cmocka_unit_test(collectors_of_garbage_are_known_by_name),
         cmocka_unit_test(functions_of_the_c_library_are_to_be_called_less),
         cmocka_unit_test(nobody_starts_where_the_kernel_had_most_of_the_time),
         cmocka_unit_test(names_too_long_for_a_sentence_are_cut),

@@ -619,6 +619,28 @@ static void where_a_thread_only_ran_is_not_called_where_it_waits(void **state)
     stage_close(&s);
 }
 
+/* Go's runtime wakes for its own ends: it is no timer of the program. */
+static void the_clock_of_gos_runtime_is_no_timer_storm(void **state)
+{
+    static const char *const loops[] = {"runtime.sysmon", "main.poll"};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct stage s = stage_open();
+        uint64_t ns = 0;
+        begins(&s, 7, 0, THREAD_RUNNING);
+        for (int i = 0; i < 1000; i++) {
+            struct waits_at a = at(&s, 7, ns += 100000);
+            waits_leave(s.waits, &a, stack_of(&s, loops[k], "do_nanosleep"), UNWIND_WHOLE);
+            waits_out(s.waits, &a, false);
+            runs(&s, 7, ns += 700000);
+        }
+        waits_stop(s.waits, ns);
+        autofree char *all = insights_of(&s);
+        assert_string_equal(all, k ? "timer-storm" : "");
+        stage_close(&s);
+    }
+}
+
 /* What waits for a CPU after a wake passes for blocked where nobody saw the wake. */
 static void without_wakeups_the_wait_for_a_cpu_is_a_least(void **state)
 {
@@ -1070,6 +1092,7 @@ int main(void)
         cmocka_unit_test(waits_of_goroutines_are_said_to_be_missing),
         cmocka_unit_test(only_waits_that_matter_make_insights),
         cmocka_unit_test(where_a_thread_only_ran_is_not_called_where_it_waits),
+        cmocka_unit_test(the_clock_of_gos_runtime_is_no_timer_storm),
         cmocka_unit_test(without_wakeups_the_wait_for_a_cpu_is_a_least),
         cmocka_unit_test(rates_are_of_wall_time_and_who_never_woke_comes_last),
         cmocka_unit_test(a_busy_machine_is_no_reason_for_fewer_threads),
