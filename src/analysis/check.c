@@ -5,6 +5,7 @@
 #include "analysis/check_inner.h"
 #include "analysis/diff.h"
 #include "analysis/insight.h"
+#include "base/clone.h"
 #include "base/shortname.h"
 #include "base/units.h"
 
@@ -408,8 +409,9 @@ static int check_presence(struct check_job *job, const struct rule *rule, struct
     autofree bool *in_set = mem_calloc(job->list->rows.n + 1, sizeof *in_set);
     bool seen = flat_find_canonical(job->list, text_of(rule->function), in_set) > 0;
     for (uint32_t i = 0; !seen && i < job->list->rows.n; i++)
-        seen = in_set[i] =
-            job->list->rows.at[i].total > 0 && text_is(flat_name(job->list, i), rule->function);
+        seen = in_set[i] = job->list->rows.at[i].total > 0 &&
+                           (text_is(flat_name(job->list, i), rule->function) ||
+                            clone_is_variant(flat_name(job->list, i), text_of(rule->function)));
     /* A name that is misspelled is absent, too. */
     bool is_known = seen || !job->in->has_function ||
                     job->in->has_function(job->in->selection->profile, rule->function);

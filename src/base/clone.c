@@ -70,3 +70,26 @@ struct text clone_plain(struct text name)
     }
     return name;
 }
+
+/* glibc's words for a CPU, on x86-64 and AArch64; more may follow, as in "avx2_rtm". */
+static bool starts_with_cpu(struct text t)
+{
+    static const char *const cpus[] = {
+        "avx", "evex", "sse",   "ssse",     "erms",   "generic", "simd", "asimd",  "nosimd", "mte",
+        "sve", "mops", "a64fx", "thunderx", "falkor", "kunpeng", "emag", "oryon1", "zva64"};
+    for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
+        if (text_starts(t, cpus[i]))
+            return true;
+    return false;
+}
+
+bool clone_is_variant(struct text name, struct text word)
+{
+    struct text t = clone_plain(name);
+    if (text_is(word, "memcpy") && clone_is_variant(name, text_of("memmove")))
+        return true;
+    if (!word.n || t.n < word.n + 3 || memcmp(t.at, "__", 2) != 0 ||
+        memcmp(t.at + 2, word.at, word.n) != 0 || t.at[2 + word.n] != '_')
+        return false;
+    return starts_with_cpu((struct text){t.at + word.n + 3, t.n - word.n - 3});
+}

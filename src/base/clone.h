@@ -1,5 +1,6 @@
 /*
- * clone.h - names of functions without what a compiler appends to copies and parts of them.
+ * clone.h - names of functions without what a compiler appends to copies and parts of them, and
+ * functions of the C library without what tells their variants apart.
  *
  *     parse.isra.0                    -> parse
  *     parse.cold                      -> parse
@@ -13,3 +14,10 @@
 
 /* The front of NAME that is the function's own; never empty unless NAME is. */
 struct text clone_plain(struct text name);
+
+/*
+ * Whether NAME is a variant of the C library's function WORD, one of those that the loader chooses
+ * from by what the CPU can do: "__strlen_avx2" of "strlen". memcpy and memmove share their code, and
+ * its name is that of memmove.
+ */
+bool clone_is_variant(struct text name, struct text word);

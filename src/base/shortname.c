@@ -1,4 +1,6 @@
 #include "base/shortname.h"
+
+#include "base/clone.h"
 #include "base/utf8.h"
 
 #include <ctype.h>
@@ -131,6 +133,8 @@ bool shortname_is(struct text name, struct text word)
     autobuf struct buf usual = {0}, bare = {0};
     if (name.n <= word.n)
         return text_same(name, word);
+    if (clone_is_variant(name, word))
+        return true;
     usual_names(&usual, name);
     without_arguments(&bare, buf_text(&usual));
     return text_same(buf_text(&usual), word) || text_same(buf_text(&bare), word);

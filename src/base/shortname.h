@@ -17,5 +17,8 @@
  */
 void shortname_add(struct buf *b, struct text name, size_t width);
 
-/* Whether WORD is a form that NAME is shown in, uncut: what was read must be found. */
+/*
+ * Whether WORD is a form that NAME is shown in, uncut: what was read must be found. A variant is
+ * found by the public name of its function (clone.h).
+ */
 bool shortname_is(struct text name, struct text word);

@@ -184,6 +184,27 @@ static void a_function_that_was_never_sampled_takes_at_most_so_much(void **state
     profile_free(p);
 }
 
+static bool has_memcpy(const struct profile *p, const char *name)
+{
+    (void)p;
+    return strcmp(name, "memcpy") == 0;
+}
+
+/* The symbol memcpy leads to what chooses a variant: that no sample has it is no reason to pass. */
+static void rule_on_a_function_of_the_c_library_is_about_the_variant_that_ran(void **state)
+{
+    (void)state;
+    struct profile *p = empty();
+    add(p, "__memmove_avx512_unaligned_erms", 900);
+    add(p, "work", 100);
+    struct check_input in = {.selection = SUPPORT_ALL(p, 0), .has_function = has_memcpy};
+    comes_out(&in, "self memcpy <= 10%", CHECK_FAILS, "");
+    comes_out(&in, "self memcpy >= 80%", CHECK_HOLDS, "");
+    comes_out(&in, "absent memcpy", CHECK_FAILS, "");
+    comes_out(&in, "present memmove", CHECK_HOLDS, "");
+    profile_free(p);
+}
+
 static void names_mean_what_they_mean_in_a_report(void **state)
 {
     (void)state;
@@ -479,6 +500,7 @@ int main(void)
         cmocka_unit_test(tolerance_widens_by_points),
         cmocka_unit_test(without_a_number_of_samples_shares_are_not_judged),
         cmocka_unit_test(a_function_that_was_never_sampled_takes_at_most_so_much),
+        cmocka_unit_test(rule_on_a_function_of_the_c_library_is_about_the_variant_that_ran),
         cmocka_unit_test(names_mean_what_they_mean_in_a_report),
         cmocka_unit_test(every_unknown_name_is_told),
         cmocka_unit_test(quality_is_counted),

@@ -82,6 +82,22 @@ static void every_shown_form_is_found(void **state)
     assert_false(is_form_of("", "main"));
 }
 
+static void variant_is_found_by_its_public_name(void **state)
+{
+    (void)state;
+    assert_true(is_form_of("strlen", "__strlen_avx2"));
+    assert_true(is_form_of("memmove", "__memmove_avx512_unaligned_erms"));
+    assert_true(is_form_of("memcpy", "__memmove_avx512_unaligned_erms"));
+    assert_true(is_form_of("memcpy", "__memcpy_thunderx2"));
+    assert_true(is_form_of("strcasecmp_l", "__strcasecmp_l_avx2_rtm"));
+    assert_false(is_form_of("strcasecmp", "__strcasecmp_l_avx2_rtm"));
+    assert_false(is_form_of("memset", "__memmove_avx512_unaligned_erms"));
+    assert_false(is_form_of("memcpy", "__memcpy_chk"));
+    assert_false(is_form_of("mem", "__mem_ory"));
+    assert_false(is_form_of("memcpy", "__memcpy_"));
+    assert_false(is_form_of("", "___avx2"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -91,6 +107,7 @@ int main(void)
         cmocka_unit_test(arguments_of_templates_go_before_the_end_of_the_name),
         cmocka_unit_test(other_angle_brackets_stay),
         cmocka_unit_test(every_shown_form_is_found),
+        cmocka_unit_test(variant_is_found_by_its_public_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
