@@ -345,14 +345,14 @@ INSIGHT_TEST(insight_test_unnamed)
 /* Fewer samples of a thread than these do not average out where in its bursts they are. */
 #define FEW_OF_THREAD 30
 
-/* The share of threads that ran little, in a recording of SAMPLES. */
-static double share_of_bursts(const struct flat *threads, double samples)
+/* What threads that ran little have of the selected; by all their samples, SAMPLES of all threads:
+ * a part of what a long thread did is not little. */
+static double share_of_bursts(const struct flat *threads, const struct flat *all, double samples)
 {
     double sum = 0;
-    for (size_t i = 0; i < threads->rows.n && threads->whole > 0; i++) {
-        double share = (double)threads->rows.at[i].self / (double)threads->whole;
-        sum += share * samples < FEW_OF_THREAD ? share : 0;
-    }
+    for (size_t i = 0; i < all->n_places && threads->whole > 0 && all->whole > 0; i++)
+        if ((double)all->value_of_place[i] / (double)all->whole * samples < FEW_OF_THREAD)
+            sum += (double)threads->value_of_place[i] / (double)threads->whole;
     return sum;
 }
 
@@ -361,12 +361,15 @@ INSIGHT_TEST(insight_test_bursts)
 {
     const struct selection *s = in->functions->selection;
     const char *clocks = meta_find(&s->profile->meta, META_CLOCKS);
-    if (!clocks || strcmp(clocks, "of threads") != 0 || in->quality->samples <= 0)
+    if (!clocks || strcmp(clocks, "of threads") != 0 || in->quality->samples <= 0 || s->total <= 0)
         return false;
-    struct flat *threads = flat_build(s, FLAT_THREAD);
-    double share = share_of_bursts(threads, (double)in->quality->samples);
-    size_t n = threads->rows.n;
+    struct selection whole = selection_all(s->profile, s->value);
+    struct flat *threads = flat_build(s, FLAT_THREAD), *all = flat_build(&whole, FLAT_THREAD);
+    double samples = (double)in->quality->samples * ((double)whole.total / (double)s->total);
+    double share = share_of_bursts(threads, all, samples);
+    size_t n = all->rows.n;
     flat_free(threads);
+    flat_free(all);
     if (n < 2 || share < self->least)
         return false;
     buf_printf(

@@ -1,6 +1,7 @@
 /* runcost.c - CPU time or total of a run; see runcost.h. */
 #include "analysis/runcost.h"
 
+#include "analysis/quality.h"
 #include "base/calc.h"
 
 #include <math.h>
@@ -93,7 +94,7 @@ struct runcost runcost_of(const struct selection *s)
     bool cpu = q == QUANTITY_CPU_TIME || q == QUANTITY_UNKNOWN;
     double seconds = cpu ? by_process(s) : 0;
     if (cpu && !(seconds > 0) && q == QUANTITY_CPU_TIME)
-        seconds = by_column(s);
+        seconds = by_column(s) * quality_cpu_scale(s); /* as in a report */
     if (seconds > 0)
         return (struct runcost){RUNCOST_CPU, seconds};
     bool cycles =

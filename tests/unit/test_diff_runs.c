@@ -352,6 +352,9 @@ static void cpu_time_is_that_of_what_was_sampled(void **state)
     assert_float_equal(c.value, 3, 1e-9);
     meta_set_str(&p->meta, META_KERNEL_HIDDEN, "yes");
     assert_float_equal(runcost_of(SUPPORT_ALL(p, 0)).value, 1, 1e-9);
+    meta_set_u64(&p->meta, META_SAMPLED_NS, 1000000000);
+    meta_set_u64(&p->meta, META_SAMPLED_OF_NS, 1050000000); /* as the kernel counted it */
+    assert_float_equal(runcost_of(SUPPORT_ALL(p, 0)).value, 1.05, 1e-9);
     profile_free(p);
     p = profile_of(400, 600); /* counts of who knows what */
     assert_int_equal(runcost_of(SUPPORT_ALL(p, 0)).kind, RUNCOST_UNKNOWN);

@@ -362,9 +362,8 @@ static void callers_where_no_code_is_are_not_functions_without_a_name(void **sta
 }
 
 /* Fifty threads with SAMPLES each beside the rest, by CLOCKS. */
-static void assert_bursts(const char *clocks, int64_t samples, const char *ids)
+static struct profile *fifty_threads(const char *clocks, int64_t samples)
 {
-    autobuf struct buf b = {0}, e = {0};
     struct err err;
     struct profile *p = with_addresses();
     meta_set_str(&p->meta, META_CLOCKS, clocks);
@@ -375,8 +374,47 @@ static void assert_bursts(const char *clocks, int64_t samples, const char *ids)
                           .values = &samples};
         assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
     }
-    ask(p, &b, &e);
+    return p;
+}
+
+static void assert_bursts(const char *clocks, int64_t samples, const char *ids)
+{
+    autobuf struct buf b = {0}, e = {0};
+    ask(fifty_threads(clocks, samples), &b, &e);
     assert_string_equal(buf_cstr(&b), ids);
+}
+
+/* A row of 20 samples is selected, of a thread that has MORE besides. */
+static bool finds_bursts(int64_t more)
+{
+    struct err err;
+    struct profile *p = fifty_threads("of threads", more);
+    struct row row = {.stack = {1}, .thread = {2}, .values = &(int64_t){20}};
+    assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+    struct selection s = selection_all(p, (struct value_ref){0});
+    uint32_t last = (uint32_t)s.n_rows - 1;
+    s.rows = &last;
+    s.n_rows = 1;
+    s.total = 20;
+    struct flat *f = flat_build(&s, FLAT_FUNCTION);
+    struct quality q = quality_of(&s);
+    q.has_samples = true;
+    q.samples = 20;
+    struct insights found = insights_build(&(struct insight_input){f, &q});
+    bool bursts = false;
+    for (size_t i = 0; i < found.at.n; i++)
+        bursts |= strcmp(found.at.at[i].rule->id, "bursts") == 0;
+    insights_done(&found);
+    flat_free(f);
+    profile_free(p);
+    return bursts;
+}
+
+static void part_of_a_long_thread_is_no_burst(void **state)
+{
+    (void)state;
+    assert_true(finds_bursts(5));
+    assert_false(finds_bursts(200));
 }
 
 static void threads_that_run_little_are_told_of_where_each_has_a_clock(void **state)
@@ -410,6 +448,7 @@ int main(void)
         cmocka_unit_test(an_unnamed_function_that_only_passes_on_is_not_missed),
         cmocka_unit_test(callers_where_no_code_is_are_not_functions_without_a_name),
         cmocka_unit_test(threads_that_run_little_are_told_of_where_each_has_a_clock),
+        cmocka_unit_test(part_of_a_long_thread_is_no_burst),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
