@@ -53,7 +53,6 @@ static bool has_no_end(const struct elfsyms *symbols, const struct elfsym *symbo
     return symbol->rank > ELFSYM_LOCAL && !symbol->size;
 }
 
-/* The name lives as long as C. */
 static void add_symbol(struct code *c, const struct elfsyms *symbols, const struct elfsym *symbol)
 {
     struct text name = elfsyms_name(symbols, symbol);
@@ -61,9 +60,9 @@ static void add_symbol(struct code *c, const struct elfsyms *symbols, const stru
     if (has_no_end(symbols, symbol) || !name.n || name.at[0] == '$' || name.at[0] == '.' ||
         !section_of(c, symbol->start))
         return;
-    const char *own = name.at[name.n] ? arena_text(&c->names, name).at : name.at;
-    *vec_push(&c->functions) = (struct code_function){symbol->start, symbol->size, own,
-                                                      function ? RANK_FUNCTION : RANK_LABEL};
+    *vec_push(&c->functions) =
+        (struct code_function){symbol->start, symbol->size, name.at, (uint16_t)name.n,
+                               function ? RANK_FUNCTION : RANK_LABEL};
 }
 
 /* Stable, by counting: tables of symbols are in no order, and comparing takes ten times as long. */
@@ -176,7 +175,7 @@ static void add_unwind_starts(struct code *c)
         uint64_t rule = shdr.sh_addr + (uint64_t)(int32_t)cursor_uint(&in, 4);
         if (section_of(c, start))
             *vec_push(&c->functions) =
-                (struct code_function){start, size_of_rule(&rules, rule), "", RANK_UNWIND};
+                (struct code_function){start, size_of_rule(&rules, rule), "", 0, RANK_UNWIND};
     }
 }
 
@@ -189,8 +188,8 @@ static void add_go_functions(struct code *c)
         return;
     for (size_t i = 0; i < g.n; i++)
         if (gofuncs_get(&g, i, &f) && section_of(c, f.start))
-            *vec_push(&c->functions) = (struct code_function){
-                f.start, f.end - f.start, arena_text(&c->names, f.name).at, RANK_FUNCTION};
+            *vec_push(&c->functions) = (struct code_function){f.start, f.end - f.start, f.name.at,
+                                                              (uint16_t)f.name.n, RANK_FUNCTION};
 }
 
 static int by_function_start(const void *a, const void *b)
@@ -350,22 +349,23 @@ bool code_find_gap(struct code *c, uint64_t pc, struct code_function *ret)
         autofree char *name = mem_printf("[%s]", c->module);
         c->gap_name = arena_text(&c->names, text_of(name)).at;
     }
-    *ret = (struct code_function){start, end - start, c->gap_name, RANK_UNWIND};
+    *ret = (struct code_function){start, end - start, c->gap_name, (uint16_t)strlen(c->gap_name),
+                                  RANK_UNWIND};
     return !is_padding(c, code_bytes(c, ret));
 }
 
 /* Demangled, and cut where it is longer than anybody reads: a small file may have it many times. */
-static const char *name_of_symbol(struct code *c, const char *name)
+static const char *name_of_symbol(struct code *c, struct text symbol)
 {
     enum { SHOWN_MAX = 2048 };
     autobuf struct buf b = {0};
-    struct text symbol = clone_plain((struct text){name, strnlen(name, ELFSYM_NAME_MAX)});
+    symbol = clone_plain(symbol);
     autofree char *plain = mem_strndup(symbol.at, symbol.n);
     if (!demangle(plain, &b))
         buf_str(&b, plain);
     struct text shown = clone_plain(buf_text(&b));
     shown.n = shown.n < SHOWN_MAX ? shown.n : SHOWN_MAX;
-    return arena_text(&c->names, shown).at;
+    return arena_text(&c->names, longnames_fit(&c->long_names, shown)).at;
 }
 
 const char *code_name(struct code *c, const struct code_function *f)
@@ -375,7 +375,7 @@ const char *code_name(struct code *c, const struct code_function *f)
         return arena_text(&c->names, text_of(place)).at;
     }
     if (c->last_symbol != f->symbol) {
-        c->last_name = name_of_symbol(c, f->symbol);
+        c->last_name = name_of_symbol(c, (struct text){f->symbol, f->symbol_bytes});
         c->last_symbol = f->symbol;
     }
     return c->last_name;

@@ -10,11 +10,13 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "symbol/elffile.h"
+#include "symbol/longnames.h"
 
 struct code_function {
     uint64_t start, size_bytes;
-    const char *symbol; /* as in the symbol table; "" where there is none */
-    uint8_t rank;       /* while building: lower is better */
+    const char *symbol; /* as in the symbol table, in the file's memory; "" where there is none */
+    uint16_t symbol_bytes;
+    uint8_t rank; /* while building: lower is better */
 };
 
 struct code_section {
@@ -27,6 +29,7 @@ struct code {
     VEC(struct code_section) sections; /* that hold code, by start */
     VEC(struct code_function) functions;
     struct arena names;
+    struct longnames long_names;
     const char *module;                  /* last part of the path */
     int machine;                         /* EM_X86_64... */
     const char *gap_name;                /* of code_find_gap() */

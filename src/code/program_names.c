@@ -55,7 +55,7 @@ struct wanted {
 static bool is_wanted(const char *symbol, void *context)
 {
     const struct wanted *w = context;
-    return means(text_of(symbol), w->name, w->word);
+    return means((struct text){symbol, strnlen(symbol, ELFSYM_NAME_MAX)}, w->name, w->word);
 }
 
 /* In FILE, or else in the DEBUG information that was split off. */

@@ -8,10 +8,12 @@
 
 /* --- reading --- */
 
-static char *readable_name(const char *symbol)
+static char *readable_name(struct dataname_file *f, const char *symbol)
 {
     autobuf struct buf b = {0};
-    return demangle(symbol, &b) ? mem_strdup(buf_cstr(&b)) : mem_strdup(symbol);
+    struct text fits = demangle(symbol, &b) ? longnames_fit(&f->long_names, buf_text(&b))
+                                            : longnames_fit_str(&f->long_names, symbol);
+    return mem_strndup(fits.at, fits.n);
 }
 
 static void dataname_read_symbols(struct dataname_file *f, Elf *elf, Elf_Scn *scn)
@@ -24,7 +26,7 @@ static void dataname_read_symbols(struct dataname_file *f, Elf *elf, Elf_Scn *sc
         if (GELF_ST_TYPE(sym.st_info) != STT_OBJECT || sym.st_shndx == SHN_UNDEF || !name || !*name)
             continue;
         *vec_push(&f->symbols) =
-            (struct dataname_symbol){sym.st_value, sym.st_size, readable_name(name)};
+            (struct dataname_symbol){sym.st_value, sym.st_size, readable_name(f, name)};
     }
 }
 

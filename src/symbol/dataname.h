@@ -7,6 +7,7 @@
 #pragma once
 #include "base/text.h"
 #include "base/vec.h"
+#include "symbol/longnames.h"
 
 /* A variable, by its address in the file. */
 struct dataname_symbol {
@@ -17,6 +18,7 @@ struct dataname_symbol {
 struct dataname_file {
     char *path;
     VEC(struct dataname_symbol) symbols; /* by start; none where the file cannot be read */
+    struct longnames long_names;
 };
 
 struct datanames {

@@ -123,7 +123,11 @@ static struct str_id dwarf_file_of(struct dwarf *d, Dwarf_CU *cu, uint32_t numbe
     d->path.n = 0;
     if (!linetable_path(t, number, &d->path))
         return (struct str_id){0};
-    return profile_add_str(d->l->p, buf_text(&d->path));
+    uint32_t known = intern_find(&d->l->p->strings, buf_text(&d->path));
+    if (known != IDMAP_NONE)
+        return (struct str_id){known};
+    struct text fits = longnames_fit(&d->l->long_names, buf_text(&d->path));
+    return fits.n < d->path.n ? (struct str_id){0} : profile_add_str(d->l->p, fits);
 }
 
 /* The entry that has the name: what is inlined or defined apart refers to its declaration. */
@@ -179,7 +183,7 @@ static struct function describe_in_scope(struct dwarf *d, Dwarf_Die *die, const 
         whole.n -= strlen("{unnamed}::");
         buf_str(&whole, "{lambda}::");
     }
-    buf_str(&whole, name);
+    buf_add(&whole, name, strnlen(name, ENCLOSING_NAME_MAX));
     return (struct function){.name = lookup_add_name(d->l, buf_text(&whole))};
 }
 

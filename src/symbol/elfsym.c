@@ -155,22 +155,10 @@ int elfsyms_compare(const struct elfsyms *s, const struct elfsym *a, const struc
     return compare_weighed(s, &x, &y);
 }
 
-/* Names that go into a profile: of very long ones only so many bytes in all, then their fronts. */
-static struct text within_budget(struct lookup *l, struct text name)
-{
-    enum { LONG = 1024, MOST_BYTES = 64 << 20 };
-    if (name.n <= LONG)
-        return name;
-    if (l->long_names_bytes > MOST_BYTES)
-        return (struct text){name.at, LONG};
-    l->long_names_bytes += name.n;
-    return name;
-}
-
 struct function elfsyms_describe(const struct elfsyms *s, struct lookup *l,
                                  const struct elfsym *symbol)
 {
-    struct text name = within_budget(l, elfsyms_name(s, symbol));
+    struct text name = elfsyms_name(s, symbol);
     if (!name.n || is_label(name.at))
         return (struct function){0};
     autofree char *own = mem_strndup(name.at, name.n);

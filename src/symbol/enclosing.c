@@ -72,7 +72,7 @@ static bool enclosing_add_name(struct buf *ret, Dwarf_Die *die)
         return true;
     const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attr));
     if (name)
-        buf_str(ret, name);
+        buf_add(ret, name, strnlen(name, ENCLOSING_NAME_MAX));
     else
         buf_str(ret, dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "{unnamed}");
     return false;
@@ -88,7 +88,7 @@ void enclosing_prefix(const struct enclosing *s, Dwarf_Die *die, struct buf *ret
          i = s->at.at[i - 1].outer)
         if (dwarf_offdie(dw, s->at.at[i - 1].start, &around[n]))
             n++;
-    for (size_t i = n; i-- > 0;) {
+    for (size_t i = n; i-- > 0 && names.n < ENCLOSING_NAME_MAX;) {
         size_t before = names.n;
         bool whole = enclosing_add_name(&names, &around[i]);
         if (whole) { /* what came before is part of it */

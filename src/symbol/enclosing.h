@@ -10,6 +10,8 @@
 
 #include <elfutils/libdw.h>
 
+enum { ENCLOSING_NAME_MAX = 8192 }; /* bytes that count of a name, and of what is around it */
+
 struct enclosing_entry {
     Dwarf_Off start, end; /* of the entry and all that is in it */
     uint32_t outer;       /* index + 1; 0 = the unit itself */

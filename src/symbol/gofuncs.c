@@ -107,9 +107,14 @@ void gofuncs_name(struct lookup *l, Elf *elf)
     struct gofunc f;
     if (!gofuncs_open(&g, elf))
         return;
-    for (size_t i = 0; i < l->n; i++)
-        if (lookup_wants_name(l, i) && gofuncs_find(&g, l->pcs[i], &f)) {
-            struct function named = {.name = lookup_add_name(l, f.name)};
-            lookup_set_name(l, i, profile_add_function(l->p, &named));
-        }
+    for (size_t i = 0; i < l->n; i++) {
+        if (!lookup_wants_name(l, i) || !gofuncs_find(&g, l->pcs[i], &f))
+            continue;
+        struct function named = {.name = lookup_add_name(l, f.name)};
+        struct function_id id = profile_add_function(l->p, &named);
+        for (; i < l->n && l->pcs[i] < f.end; i++)
+            if (lookup_wants_name(l, i))
+                lookup_set_name(l, i, id);
+        i--;
+    }
 }

@@ -42,7 +42,7 @@ static const char *name_in_scope(struct inlined_unit *u, Dwarf_Die *die)
     u->is_built = true;
     u->name.n = 0;
     enclosing_prefix(&u->around, &declared, &u->name);
-    buf_str(&u->name, name);
+    buf_add(&u->name, name, strnlen(name, ENCLOSING_NAME_MAX));
     return buf_cstr(&u->name);
 }
 

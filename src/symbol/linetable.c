@@ -4,6 +4,7 @@
 #include "symbol/lookup.h"
 
 #include <dwarf.h>
+#include <limits.h>
 
 /* --- the header --- */
 
@@ -13,11 +14,16 @@ static Elf_Data *section(Elf *elf, const char *name)
     return scn ? elf_getdata(scn, NULL) : NULL;
 }
 
-/* A string of another section; "" where OFFSET is outside. */
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A string of another section; "" where OFFSET is outside, and where it is too long for a path. */
 static const char *string_at(const Elf_Data *data, uint64_t offset)
 {
     if (!data || !data->d_buf || offset >= data->d_size ||
-        !memchr((char *)data->d_buf + offset, 0, data->d_size - offset))
+        !memchr((char *)data->d_buf + offset, 0, least(data->d_size - offset, PATH_MAX)))
         return "";
     return (const char *)data->d_buf + offset;
 }
@@ -190,12 +196,19 @@ void linetable_done(struct linetable *t)
     vec_done(&t->files);
 }
 
+static bool is_too_long(const char *path)
+{
+    return path && strnlen(path, PATH_MAX) == PATH_MAX;
+}
+
 bool linetable_path(const struct linetable *t, uint64_t number, struct buf *ret)
 {
     if (number >= t->files.n || !t->files.at[number].name)
         return false;
     const struct linetable_file *f = &t->files.at[number];
     const char *folder = f->folder < t->folders.n ? t->folders.at[f->folder] : "";
+    if (is_too_long(f->name) || is_too_long(folder) || is_too_long(t->unit_folder))
+        return false;
     if (f->name[0] != '/') {
         if (folder[0] != '/' && t->unit_folder)
             buf_printf(ret, "%s/", t->unit_folder);

@@ -27,7 +27,7 @@ void lookup_set(struct lookup *l, size_t i, const struct line *lines, size_t n)
     l->lines.n += n;
 }
 
-struct str_id lookup_add_name(struct lookup *l, struct text name)
+static struct str_id lookup_add_clean(struct lookup *l, struct text name)
 {
     autobuf struct buf clean = {0};
     bool changed = false;
@@ -43,14 +43,19 @@ struct str_id lookup_add_name(struct lookup *l, struct text name)
     return profile_add_str(l->p, buf_text(&clean));
 }
 
+struct str_id lookup_add_name(struct lookup *l, struct text name)
+{
+    return lookup_add_clean(l, longnames_fit(&l->long_names, name));
+}
+
 struct function lookup_describe(struct lookup *l, const char *symbol)
 {
     autobuf struct buf shown = {0};
-    struct text plain = clone_plain(text_of(symbol));
+    struct text whole = longnames_fit_str(&l->long_names, symbol), plain = clone_plain(whole);
     autofree char *own = mem_strndup(plain.at, plain.n);
-    struct str_id raw = lookup_add_name(l, text_of(symbol));
+    struct str_id raw = lookup_add_clean(l, whole);
     bool readable = demangle(own, &shown);
-    if (!readable && plain.n == strlen(symbol))
+    if (!readable && plain.n == whole.n)
         return (struct function){.name = raw};
     return (struct function){
         .name = lookup_add_name(l, readable ? clone_plain(buf_text(&shown)) : plain),

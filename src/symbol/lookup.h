@@ -9,6 +9,7 @@
  */
 #pragma once
 #include "model/profile.h"
+#include "symbol/longnames.h"
 
 struct found {
     uint32_t first_line; /* in lookup.lines, outermost function first */
@@ -21,7 +22,7 @@ struct lookup {
     size_t n;
     struct found *found; /* one for each address */
     VEC(struct line) lines;
-    size_t long_names_bytes; /* of symbols with very long names that were described */
+    struct longnames long_names;
 };
 
 /* The addresses are the caller's and must stay. */
@@ -39,7 +40,8 @@ struct function lookup_describe(struct lookup *l, const char *symbol);
 
 /*
  * A name from a file as it is, but for what would act on a terminal instead of being shown:
- * control characters and marks that change the direction of writing become '?'.
+ * control characters and marks that change the direction of writing become '?'. Of very long names
+ * the front (longnames.h).
  */
 struct str_id lookup_add_name(struct lookup *l, struct text name);
 

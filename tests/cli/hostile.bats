@@ -181,9 +181,9 @@ import struct
 import sys
 path, n, length, how = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 base, names = 0x400000, b"\0" + b"A" * length + b"\0"
-text, at = b"\x90" * 4096, 0x1000
+text, at = b"\x90" * n, 0x1000
 symbols = b"\0" * 24 + b"".join(
-    struct.pack("<IBBHQQ", 1 + i % (length // 2), 0x12, 0, 1, base + at + (i % 4096 if how == "apart" else 0), 16) for i in range(n))
+    struct.pack("<IBBHQQ", 1 + i % (length // 2), 0x12, 0, 1, base + at + (i if how == "apart" else 0), 16) for i in range(n))
 sections = b"\0.text\0.symtab\0.strtab\0.shstrtab\0.note\0"
 note = struct.pack("<III", 4, 20, 3) + b"GNU\0" + b"\xab" * 20
 parts, offset = [], at
@@ -293,4 +293,85 @@ PY
         [ "$("$KELVIN" report names.$n.heap | grep -o A | head -10 | wc -l)" = 10 ] || fail "no name"
     done
     awk '{ if ($1 > 4 * $3 + 1) { print; exit 1 } }' <<<"$(cost info names.300000.heap) $(cost info names.10.heap)" || fail "too much"
+}
+
+# 20,000 functions whose names lie in one text of 400,000 letters, each a byte further: FILE of KIND go, plt or dwarf, and FILE.json with
+# an address in each.
+names_in_names() { # KIND FILE
+    python3 - "$@" <<'PY' && if [ "$1" = dwarf ]; then
+import json, random, struct, sys
+kind, path, n, length = sys.argv[1], sys.argv[2], 20000, 400000
+random.seed(1)
+letters = "".join(random.choice("abcdefgh") for i in range(length))
+names, text, base, at = b"\0" + letters.encode() + b"\0", b"\x90" * 16 * n, 0x400000, 0x1000
+if kind == "dwarf":
+    with open(path + ".s", "w") as f:
+        f.write(f""".text
+.globl _start
+_start: start: .fill {16 * n},1,0x90
+end: .section .debug_abbrev,"",@progbits
+.uleb128 1,17; .byte 1; .uleb128 17,1,18,7,16,23,3,14,19,5; .byte 0,0
+.uleb128 2,46; .byte 0; .uleb128 17,1,18,11,110,14; .byte 0,0,0
+.section .debug_info,"",@progbits
+.long 2f-1f
+1: .value 4; .long .debug_abbrev; .byte 8; .uleb128 1; .quad start, end - start; .long 0, str; .value 33
+""")
+        f.writelines(f".uleb128 2; .quad start+{16 * i}; .byte 16; .long str+{i}\n" for i in range(n))
+        f.write(f""".byte 0
+2: .section .debug_str,"",@progbits
+str: .asciz "{letters}"
+.section .debug_line,"",@progbits
+.long 4f-3f
+3: .value 4; .long 6f-5f
+5: .byte 1,1,1,251,14,13,0,1,1,1,1,0,0,0,1,0,0,1; .asciz "/{letters}"; .byte 0
+""")
+        f.writelines(f'.asciz "f{i}"; .uleb128 1,0,0\n' for i in range(n))
+        f.write(".byte 0\n6: .byte 0,9,2; .quad start\n")
+        f.writelines(f".byte 4; .uleb128 {i + 1}; .byte 3,1,1,2,16\n" for i in range(n))
+        f.write(".byte 0,1,1\n4:\n")
+elif kind == "go":
+    rest = 8 * n + 4
+    table = b"".join(struct.pack("<II", 16 * i, rest + 8 * i) for i in range(n)) + struct.pack("<I", 16 * n)
+    table += b"".join(struct.pack("<II", 0, 1 + i) for i in range(n))
+    head = struct.pack("<IHBB8Q", 0xfffffff1, 0, 1, 8, n, 0, base + at, 72 + len(table), 0, 0, 0, 72)
+    sections = [(".text", 1, 6, text, 0, 0), (".gopclntab", 1, 2, head + table + names, 0, 0)]
+else:
+    stubs = b"".join(b"\x68" + struct.pack("<i", i) + b"\x90" * 11 for i in range(n))
+    slots = b"".join(struct.pack("<QQq", 0x700000 + 8 * i, 1 + i << 32 | 7, 0) for i in range(n))
+    symbols = b"\0" * 24 + b"".join(struct.pack("<IBBHQQ", 1 + i, 18, 0, 0, 0, 0) for i in range(n))
+    sections = [(".plt", 1, 6, stubs, 0, 16), (".rela.plt", 4, 0, slots, 3, 24), (".dynsym", 11, 0, symbols, 4, 24), (".dynstr", 3, 0, names, 0, 0)]
+if kind != "dwarf":
+    sections.append((".note", 7, 2, struct.pack("<III", 4, 20, 3) + b"GNU\0" + b"\xab" * 20, 0, 0))
+    titles = "\0".join([""] + [s[0] for s in sections] + [".shstrtab", ""]).encode()
+    sections.append((".shstrtab", 3, 0, titles, 0, 0))
+    headers, data = b"\0" * 64, b""
+    for i, (name, what, flags, part, link, size) in enumerate(sections):
+        headers += struct.pack("<IIQQQQIIQQ", titles.index(name.encode() + b"\0"), what, flags, 0 if i else base + at, at + len(data), len(part), link, 0, 1, size)
+        data += part
+    load = struct.pack("<IIQQQQQQ", 1, 5, 0, base, base, at + len(text), at + len(text), 4096)
+    head = b"\x7fELF\2\1\1" + b"\0" * 9 + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, base + at, 64, at + len(data), 0, 64, 56, 1, 64, len(sections) + 1, len(sections))
+    open(path, "wb").write((head + load).ljust(at, b"\0") + data + headers)
+N = list(range(n))
+json.dump({"meta": {"preprocessedProfileVersion": 49, "interval": 1, "startTime": 0, "symbolicated": False, "product": "app"},
+ "libs": [{"name": "app", "path": path, "debugName": "app", "debugPath": path, "breakpadId": "X", "codeId": "ab" * 20}],
+ "threads": [{"name": "app", "pid": "1", "tid": 1, "samples": {"length": n, "stack": N, "time": N},
+  "stackTable": {"length": n, "prefix": [None] * n, "frame": N},
+  "frameTable": {"length": n, "address": [4096 + 16 * i for i in N], "func": N, "line": [None] * n},
+  "funcTable": {"length": n, "name": N, "resource": [0] * n}, "resourceTable": {"length": 1, "lib": [0], "name": [n], "type": [1]},
+  "stringArray": ["0x%x" % (4096 + 16 * i) for i in N] + ["app"]}]}, open(path + ".json", "w"))
+PY
+        as -o "$2.o" "$2.s" && ld --build-id=0x"$(printf 'ab%.0s' {1..20})" -o "$2" "$2.o"
+    fi
+}
+
+@test "names that lie inside of each other do not become gigabytes" {
+    [ -z "${KELVIN_SANITIZED:-}" ] || skip "the sanitizers' own memory grows with the names"
+    local kind
+    ulimit -v 8000000
+    for kind in go plt dwarf; do
+        names_in_names $kind "$PWD/$kind" || skip "no assembler"
+        kelvin report --format json $kind.json
+        [[ $output == *'"name":"'[a-h][a-h][a-h]* ]] || fail "$kind: no names: $stderr"
+        awk -v kind=$kind '{ if ($1 > 600) { print kind ": " $0 " MB"; exit 1 } }' <<<"$(cost info $kind.json | cut -d' ' -f2)" || fail "too much"
+    done
 }
