@@ -682,7 +682,7 @@ END
     jq '.growth.scopes[] | select(.name == "pairs by pairs") | .total.costs[]' <<<"$output" | diff - want.txt
     printf 'growth "pairs by pairs" >= 0.1\ngrowth self "one by one" >= -9\n' >grow.rules
     kelvin check --sizes 200,400,800 200.kelvin 400.kelvin 800.kelvin grow.rules
-    [[ $output == *"Scopes by the time that their spans took"* ]] || fail "$output"
+    [[ $output == *"Scopes by total time"* ]] || fail "$output"
     [[ $stderr != *"no function"* ]] || fail "$stderr"
     echo 'growth "three by three" <= 1' >none.rules
     kelvin check --sizes 200,400,800 200.kelvin 400.kelvin 800.kelvin none.rules

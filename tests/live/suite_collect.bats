@@ -184,7 +184,7 @@ CONF
     # Each takes twice as long per item as the one before, and all take the same: without items the total would not grow.
     [[ $stderr == *"w4: rules: "*", 0 failed"* ]] || fail "$stderr"
     has perf*/README.md 'Costs are per item. Items per run, by size: 1600, 800 and 400'
-    has perf*/README.md 'Scopes by the time'
+    has perf*/README.md 'Scopes by total time'
 }
 
 @test "scopes of a program that has none are absent with the reason" {
