@@ -126,12 +126,12 @@ export class LocksPane extends Story {
         const waited = l.locks.filter(k => k.waits), locks = waited.filter(excludes), others = waited.filter(k => !excludes(k));
         return [el('h2', null, 'Locks'), this.total(locks, 'lock', 'locks', '') || el('p', null, 'No call that locks a mutex or read-write lock had to wait.'),
             l.woken_in_vain ? el('p', null, `The kernel saw ${count(l.blocked_waits)} wait${l.blocked_waits === 1 ? '' : 's'} inside these calls: at least ${count(l.woken_in_vain)} time${l.woken_in_vain === 1 ? '' : 's'} a thread woke, found the lock taken again and waited once more.`) : null,
-            this.total(others, 'condition, semaphore or barrier', 'conditions, semaphores or barriers', ' That may be idleness.'),
+            this.total(others, 'condition, semaphore or barrier', 'conditions, semaphores or barriers', ' Threads may just have been idle.'),
             l.retaken_waits ? el('p', null, `At the end of waits for a condition, threads waited ${count(l.retaken_waits)} time${l.retaken_waits === 1 ? '' : 's'} for its mutex, which another thread held: ${time(l.retaken_ns)} in total.`) : null,
             l.futex_waits ? el('p', null, `The kernel also saw ${count(l.futex_waits)} wait${l.futex_waits === 1 ? '' : 's'} for futexes outside of pthreads, ${time(l.futex_ns)} in total.`) : null,
             l.lost ? el('p.up', null, `${count(l.lost)} records were lost: counts and times are too low.`) : null,
             ...insights(l.insights, this.app), ...this.list('Locks that threads waited for', locks), ...this.list('Conditions, semaphores, barriers', others), ...waited.flatMap(k => this.sides(k)),
-            locks.length ? el('p.note', null, 'Held: the thread that had the lock when the wait began, with the stack at which it let go.') : null];
+            locks.length ? el('p.note', null, 'Held: the thread that had the lock when the wait began, with the stack at which it released the lock.') : null];
     }
 }
 
@@ -182,7 +182,7 @@ export class WaitsPane extends Story {
         };
         const own = stack => stack.some(f => !f.kernel) ? stack.filter(f => !f.kernel) : stack; // the program's own frames, where there are any
         const whole = 'wall_ns' in w, off = w.reasons.reduce((sum, r) => sum + r.ns, 0);
-        return [el('h2', null, 'Off-CPU time'), el('p', null, (whole ? `Of ${time(w.wall_ns)} wall time of all threads: running ${part(w.running_ns)}, runnable ${part(w.runnable_ns)}, blocked ${part(w.blocked_ns)}` + (w.unknown_ns ? `, unknown ${part(w.unknown_ns)}` : '') : `${time(off)} in sum; wall time belongs to whole threads and is left out`) + `. ${count(w.waits)} waits, ${count(w.lost)} records lost.`),
+        return [el('h2', null, 'Off-CPU time'), el('p', null, (whole ? `Of ${time(w.wall_ns)} wall time of all threads: running ${part(w.running_ns)}, runnable ${part(w.runnable_ns)}, blocked ${part(w.blocked_ns)}` + (w.unknown_ns ? `, unknown ${part(w.unknown_ns)}` : '') : `${time(off)} in total; wall time belongs to whole threads and is left out`) + `. ${count(w.waits)} waits, ${count(w.lost)} records lost.`),
             ...insights(w.insights, this.app), el('h2', null, 'By reason'), table('By reason', ['>waits', '>time', '>longest', 'reason'], w.reasons.map(r => el('tr', null, ...cells([count(r.waits), time(r.ns), time(r.max_ns), name(r.reason)])))),
             ...(whole ? [el('h2', null, 'By thread'), table('By thread', ['>wall', '~~', '>running', '>runnable~~', '>blocked', 'thread'], w.threads.map(t => el('tr', {'data-name': `${t.thread} ${t.tid}`, 'data-kind': 'thread', tabindex: 0, onclick: () => this.app.toggle('thread', String(t.tid))}, ...cells([time(t.wall_ns), bar(t), time(t.running_ns), time(t.runnable_ns), time(t.blocked_ns), name(`${t.thread} ${t.tid}`)]))))] : []),
             el('h2', null, 'Where'), table('Where', ['>waits', '>time', '>longest~~', 'reason', 'stack'], w.stacks.map(s => el('tr', null, ...cells([count(s.waits), time(s.ns), time(s.max_ns), el('td.m', null, s.reason), name(own(s.stack).slice(0, 5).map(f => f.function).join(' ← '), s.stack.map(f => f.function).join('\n'))])))),

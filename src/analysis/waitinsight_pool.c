@@ -305,7 +305,7 @@ bool waitinsight_idle_pool(const struct waitsum *w, struct waitinsight *ret)
                       "costs memory, and waking another thread every time costs its caches.";
         snprintf(ret->evidence, sizeof ret->evidence,
                  "of the %zu threads '%.*s' %.1f were at work on average; they waited for work "
-                 "for %s in sum",
+                 "for %s in total",
                  most->threads, TEXT_ARG(profile_str(w->selection->profile, most->name)),
                  pool_at_work(most), units_scaled(n, (double)most->handed_ns, SCALED_NS));
     }

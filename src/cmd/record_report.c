@@ -467,9 +467,9 @@ static void print_heap(const struct heap_facts *h)
                 units_count(n, h->inherited),
                 h->inherited == 1 ? "free was of a block" : "frees were of blocks");
     if (h->unknown && !h->no_room)
-        fprintf(stderr, "  %s %s nobody was seen to allocate: double frees or foreign pointers\n",
+        fprintf(stderr, "  %s %s whose allocation was not seen: double frees or foreign pointers\n",
                 units_count(n, h->unknown),
-                h->unknown == 1 ? "free was of a block that" : "frees were of blocks that");
+                h->unknown == 1 ? "free was of a block" : "frees were of blocks");
     if (h->lost >= RINGS_DAMAGED)
         fputs("  heap records were lost, and so was their number: the program wrote to memory that "
               "it shares with kelvin\n",

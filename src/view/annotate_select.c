@@ -34,8 +34,8 @@ void annotate_words(const struct annotate *a, struct buf *b)
     if (a->selected)
         buf_printf(b, "Selected: %s.\n", a->selected);
     if (a->hides && annotate_has_inlined(a))
-        buf_str(b, "Hidden functions that are inlined here are shown all the same: their "
-                   "instructions are part of this one.\n");
+        buf_str(b, "Hidden functions that are inlined here are shown anyway: their instructions "
+                   "are part of this function.\n");
     buf_printf(b, "Percentages are of this function's total %s%s. ", a->noun,
                a->samples > 0 && !a->exact
                    ? "; \xc2\xb1 is the half-width of a 95% interval for independent samples, "

@@ -267,9 +267,9 @@ static void add_renamed(struct document *doc, const struct diff *d)
             came++;
         if (!any) {
             document_heading(doc, "Possibly renamed");
-            document_text(doc,
-                          "Similar callers, callees and cost under another name; not counted as a "
-                          "change.");
+            document_text(
+                doc,
+                "Similar callers, callees and cost under another name; not counted as a change.");
             document_table(doc, columns, 4);
         }
         any = true;
@@ -387,7 +387,8 @@ static void add_unlike(struct document *doc, const char *unlike)
 static void add_other_arguments(struct document *doc, const struct diff_view *v)
 {
     if (v->arguments && *v->arguments)
-        document_text(doc, "Careful: %s. The sides may have done different work.", v->arguments);
+        document_text(doc, "Careful: %s. The two sides may have done different work.",
+                      v->arguments);
 }
 
 /* The clock of a thread stops before the kernel takes its process down, that of a CPU does not. */

@@ -265,14 +265,14 @@ static void add_odd_frees(struct document *d, const struct heapstory *s)
     const char *missed = meta_find(&s->profile->meta, META_MISSED_FREES);
     if (unknown)
         document_text(d,
-                      "Frees of blocks that nobody was seen to allocate: %s. These are double "
+                      "Frees of blocks whose allocation was not seen: %s. These are double "
                       "frees or foreign pointers; they were passed on and are not counted.",
                       unknown);
     const char *inherited = meta_find(&s->profile->meta, META_INHERITED_FREES);
     if (inherited)
         document_text(d,
-                      "Frees by children of a fork, of blocks that their parents had allocated: "
-                      "%s. They are not counted: the blocks are the parents'.",
+                      "Frees by forked children, of blocks that their parents had allocated: %s. "
+                      "They are not counted, as the parents still have these blocks.",
                       inherited);
     if (missed && !s->lossy)
         document_text(
@@ -295,12 +295,12 @@ static void add_attached(struct document *d, const struct heapstory *s)
 {
     const char *end_s = meta_find(&s->profile->meta, META_HEAP_END_S);
     if (s->attached)
-        document_text(d, "Recorded from a running process: blocks that it had before are not in "
-                         "any of these numbers.");
+        document_text(d, "Recorded from a running process: blocks that it allocated before are in "
+                         "none of these numbers.");
     if (end_s)
         document_text(d,
                       "The heap was followed for the first %s s only: the process allocates so "
-                      "often that probes cost it too much.",
+                      "often that the probes slowed it down too much.",
                       end_s);
 }
 
@@ -524,7 +524,7 @@ static void heapstory_add_growth(struct document *d, const struct heapstory_view
         add_no_growth(d, v->story);
         return;
     }
-    document_text(d, "These held ever more through the second half of the recording.");
+    document_text(d, "Memory held by these grew throughout the second half of the recording.");
     add_places_table(d, v->story, &growth, top, n);
 }
 

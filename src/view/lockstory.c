@@ -182,7 +182,7 @@ static void lockstory_add_totals(struct document *d, const struct lockstory *s)
         lockstory_add_total(d, &s->signals_total,
                             s->signals_total.n == 1 ? "condition, semaphore or barrier"
                                                     : "conditions, semaphores or barriers",
-                            ". That may be idleness");
+                            ". Threads may just have been idle");
     if (s->retaken)
         document_text(
             d,
@@ -233,13 +233,13 @@ static void lockstory_fill(struct document *d, const struct lockstory_view *v)
         shown++;
     }
     if (s->locks_total.waits)
-        document_text(d,
-                      "Held: the thread that had the lock when the wait began, with the stack at "
-                      "which it let go. Only holds during which a wait began are timed.");
+        document_text(
+            d, "Held: the thread that had the lock when the wait began, with the stack at which it "
+               "released the lock. Only holds during which a wait began are timed.");
     if (s->signals_total.waits && !s->retaken)
         document_text(d, "A wait for a condition ends when the thread has its mutex again.");
     document_text(d, "Only waits through pthreads are seen, not locks that a program or its "
-                     "runtime makes of futexes.");
+                     "runtime builds from futexes.");
 }
 
 static char *title_of_locks(const struct lockstory_view *v)

@@ -253,7 +253,7 @@ static void report_draw_graph(FILE *out, const struct report *r, bool still)
     struct calltree *t = calltree_build(r->selection, &o);
     uint32_t rows = tree_height(t);
     if (still && rows > STILL_ROWS_MAX) {
-        fprintf(out, "<p>The stacks are %u functions deep: too tall for a still picture.</p>\n",
+        fprintf(out, "<p>The stacks are %u functions deep, too deep for a still picture.</p>\n",
                 rows);
         calltree_free(t);
         return;

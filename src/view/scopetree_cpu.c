@@ -57,8 +57,8 @@ void scopetree_add_cpu(struct document *d, const struct scopetree_view *v)
             shown++;
         }
     document_drop_empty(d);
-    document_text(d, shown ? "Samples of the threads that were in a scope, scopes inside included. "
-                             "Spans that cross threads have no part in it."
+    document_text(d, shown ? "Samples of threads that were in a scope, scopes inside included. "
+                             "Spans that cross threads are left out."
                            : "No CPU sample was taken in a scope.");
 }
 

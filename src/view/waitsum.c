@@ -89,7 +89,7 @@ static void add_states_sentence(struct document *d, const struct waitsum *w)
     for (int i = 0; i < THREAD_STATES; i++)
         units_scaled(n[i], (double)w->state_ns[i], SCALED_NS);
     if (!w->has_states) {
-        document_text(d, "%s, off-CPU for %s in sum.", threads,
+        document_text(d, "%s, off-CPU for %s in total.", threads,
                       units_scaled(n[0], (double)waitsum_off_cpu_of_all(w), SCALED_NS));
         return;
     }
@@ -366,7 +366,7 @@ static void add_alone(struct document *d, const struct parallel *q)
         document_text(
             d,
             "Functions in the serial time, by %s sample%s: %s. The kernel, libc.so, std:: of "
-            "C++ and Rust and code of no known function count to what called them.",
+            "C++ and Rust and code of no known function count for their callers.",
             units_count(s, q->samples), q->samples == 1 ? "" : "s", buf_cstr(&names));
 }
 
@@ -403,7 +403,7 @@ static void waitsum_add_parallel(struct document *d, const struct waitsum *w,
     autobuf struct buf over_time = {0};
     if (!q->known || q->threads_most < 2 || busy_ns <= 0)
         return;
-    document_heading(d, "How parallel it was");
+    document_heading(d, "Parallelism");
     document_text(d,
                   "%.2f threads ran at once on average over %s; at most %zu lived at once. For %s "
                   "(%.1f%%) none ran.",
@@ -436,18 +436,18 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v, int w
     waitsum_add_wakers(d, v, width);
     if (v->parallel)
         waitsum_add_parallel(d, v->sum, v->parallel);
-    document_text(d,
-                  !v->sum->has_states ? "Runnable: preempted, woken, or born, and not on a CPU yet."
-                  : waitsum_has_wakers(v->sum)
-                      ? "Runnable: preempted, woken, or born, and not on a CPU yet. The states of "
-                        "a thread add up to its wall time."
-                      : "Runnable: preempted, or born and not on a CPU yet. Blocked time contains "
-                        "the wait for a CPU after waking up. The states of a thread add up to its "
-                        "wall time.");
+    document_text(
+        d, !v->sum->has_states ? "Runnable: preempted, woken or just started, and not on a CPU yet."
+           : waitsum_has_wakers(v->sum)
+               ? "Runnable: preempted, woken or just started, and not on a CPU yet. The states of "
+                 "a thread add up to its wall time."
+               : "Runnable: preempted or just started, and not on a CPU yet. Blocked time contains "
+                 "the wait for a CPU after waking up. The states of a thread add up to its "
+                 "wall time.");
     if (v->sum->by_reason[WAIT_LOCK].n &&
         stream_kind_find(v->sum->selection->profile, STREAM_LOCKS) >= 0)
-        document_text(d, "Lock: each time off a CPU is a wait. One call waits several times where "
-                         "the lock is taken again before the woken thread runs.");
+        document_text(d, "Lock: each time off-CPU counts as a wait. One call waits several times "
+                         "if another thread takes the lock before the woken one runs.");
 }
 
 /* --- printing --- */

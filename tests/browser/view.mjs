@@ -690,7 +690,7 @@ const cases = {
         await withPage({hash: '#tab=locks'}, async page => {
             const said = await page.locator('main').innerText();
             assert.match(said, /99 waits for 1 lock: [\d.]+ [mµ]?s in total/);
-            assert.match(said, /3 waits for 1 condition, semaphore or barrier: [\d.]+ [mµ]?s in total, all threads together\. That may be idleness\./);
+            assert.match(said, /3 waits for 1 condition, semaphore or barrier: [\d.]+ [mµ]?s in total, all threads together\. Threads may just have been idle\./);
             assert.match(said, /held\s+[\d.]+ m?s[\s\S]*convoy_leave/);
             assert.match(said, /convoy_start \(barrier\)[\s\S]*woke/);
             assert.doesNotMatch(said, /\[\{|undefined|NaN/);

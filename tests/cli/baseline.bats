@@ -294,8 +294,8 @@ END
     import_of feature sort2=1000 fresh=20
     kelvin bench --compare main feature
     exits 4
-    [[ $output == *"In the baseline and not measured now: sort, gone."* ]]
-    [[ $output == *"New, and not in the baseline: sort2, fresh."* ]]
+    [[ $output == *"In the baseline, but not measured now: sort, gone."* ]]
+    [[ $output == *"New: not in the baseline: sort2, fresh."* ]]
     [[ $stderr == *"no benchmark in common"*"--rename"* ]]
     kelvin bench --compare main feature --rename sort=sort2
     exits 0

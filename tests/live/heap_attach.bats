@@ -100,7 +100,7 @@ agrees() {
     record_work --heap=sampled:2000
     kelvin heap r.kelvin
     exits 0
-    [[ $output == *"Recorded from a running process: blocks that it had before are not in any"* ]] || fail "$output"
+    [[ $output == *"Recorded from a running process: blocks that it allocated before are in none"* ]] || fail "$output"
     [[ $output == *"Held at the end: "* && $output == *"memory held by part_cached grew"* ]] || fail "$output"
     [[ $output != *"ever freed"* && $output != *emporary:* ]] || fail "$output"
     kelvin heap --format json r.kelvin

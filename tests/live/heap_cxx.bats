@@ -62,7 +62,7 @@ END
     run --separate-stderr env LD_PRELOAD="$PWD/libown.so" "$KELVIN" record --heap -o r.kelvin -- "$TARGET/heap_cxx" 50
     exits 0
     cxx_agrees
-    [[ $("$KELVIN" heap r.kelvin) != *"nobody was seen"* ]]
+    [[ $("$KELVIN" heap r.kelvin) != *"allocation was not seen"* ]]
 }
 
 # The C++ library's delete of a size calls the delete that the library has; it must not be skipped.
@@ -168,7 +168,7 @@ END
     for how in --heap --heap=sampled:1000; do
         kelvin record --engine none $how -o r.kelvin -- ./host
         exits 0
-        [[ $output == "done" && $stderr != *"not recorded"* && $stderr != *"nobody was seen"* ]] || fail "$output $stderr"
+        [[ $output == "done" && $stderr != *"not recorded"* && $stderr != *"allocation was not seen"* ]] || fail "$output $stderr"
     done
     kelvin record --heap -o r.kelvin -- ./host
     exits 0

@@ -102,10 +102,10 @@ END
     kelvin record --heap -o r.kelvin -- ./twice
     exits 134
     [[ $stderr == *"free(): double free detected"* ]] || fail "$stderr"
-    [[ $stderr == *"1 free was of a block that nobody was seen to allocate"* ]] || fail "$stderr"
+    [[ $stderr == *"1 free was of a block whose allocation was not seen"* ]] || fail "$stderr"
     [ "$(sum leaked ';main ')" = 300 ] || fail "$(sum leaked)"
     kelvin heap r.kelvin
-    [[ $output == *"nobody was seen to allocate: 1."* ]] || fail "$output"
+    [[ $output == *"whose allocation was not seen: 1."* ]] || fail "$output"
     kelvin heap --format json r.kelvin
     grep -Eq '"unknown_frees": ?1\b' <<<"$output" || fail "$output"
 }
@@ -128,7 +128,7 @@ END
     kelvin record --heap -o r.kelvin -- ./foreign
     exits 134
     [[ $bare == *"free(): invalid pointer"* && $stderr == *"free(): invalid pointer"* ]] || fail "$stderr"
-    [[ $stderr == *"1 free was of a block that nobody was seen to allocate"* ]] || fail "$stderr"
+    [[ $stderr == *"1 free was of a block whose allocation was not seen"* ]] || fail "$stderr"
     [ "$(sum leaked ';main ')" = 300 ] || fail "$(sum leaked)"
 }
 

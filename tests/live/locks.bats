@@ -226,7 +226,7 @@ END
     kelvin locks --width 300 r.kelvin
     [[ $output == *"The kernel saw "*" woke, found the lock taken again and waited once more."* ]] || fail "$output"
     kelvin report --waits r.kelvin
-    [[ $output == *"Lock: each time off a CPU is a wait."* ]] || fail "$output"
+    [[ $output == *"Lock: each time off-CPU counts as a wait."* ]] || fail "$output"
 }
 
 @test "locks: what cannot be done is refused with a reason" {

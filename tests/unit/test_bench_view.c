@@ -160,8 +160,8 @@ static void the_text_says_all_there_is(void **state)
     says(text, "two sessions");
     says(text, "99.5%");
     says(text, "3.0%"); /* what would have been seen */
-    says(text, "In the baseline and not measured now: gone.");
-    says(text, "New, and not in the baseline: fresh.");
+    says(text, "In the baseline, but not measured now: gone.");
+    says(text, "New: not in the baseline: fresh.");
     says(text, "although the hosts differ");
     says(text, "n^2.00 \xc2\xb1"
                "0.00");

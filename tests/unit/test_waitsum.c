@@ -971,7 +971,7 @@ static void threads_that_mostly_wait_for_work_are_an_idle_pool(void **state)
         assert_string_equal(is, busy ? "" : "pool-idle");
         assert_string_equal(said, busy ? ""
                                        : "of the 32 threads 'worker' 3.2 were at work on average; "
-                                         "they waited for work for 28.8 s in sum");
+                                         "they waited for work for 28.8 s in total");
         stage_close(&s);
     }
 }

@@ -96,8 +96,8 @@ static void add_fit(struct document *d, const struct series *series, enum measur
     double r2 = isfinite(by_cpu) ? by_cpu : bench_median(series, MEASURE_R2);
     if (r2 < REPEATS_R2_LIMIT)
         document_text(d,
-                      "Careful: the rounds of %s do not lie on a line (R2 %.3f): they were "
-                      "disturbed, or its iterations are not alike.",
+                      "Careful: the rounds of %s do not lie on a line (R2 %.3f): other processes "
+                      "disturbed them, or the iterations differ.",
                       series->name, r2);
 }
 
@@ -427,10 +427,10 @@ static void add_comparisons(struct document *d, const struct bench_report *r)
         document_text(d, "The interval goes from the smallest to the largest change between two "
                          "runs. A change within the band counts as none.");
     else
-        document_text(d,
-                      "The interval contains the true change with that probability, corrected for "
-                      "all comparisons made at once. A change within the band counts as none. "
-                      "Detectable: the smallest change these runs would detect with 80%% power.");
+        document_text(
+            d, "The interval contains the true change with the probability shown, corrected for "
+               "all comparisons made at once. A change within the band counts as none. "
+               "Detectable: the smallest change these runs would detect with 80%% power.");
     add_alarms(d, r);
     for (size_t i = 0; i < r->n_comparisons; i++)
         add_hints(d, &r->comparisons[i]);
@@ -454,8 +454,8 @@ static void add_missing(struct document *d, const struct bench_report *r)
 {
     if (!r->before)
         return;
-    add_only(d, r->before, r->now, "In the baseline and not measured now");
-    add_only(d, r->now, r->before, "New, and not in the baseline");
+    add_only(d, r->before, r->now, "In the baseline, but not measured now");
+    add_only(d, r->now, r->before, "New: not in the baseline");
 }
 
 /* --- growth --- */
