@@ -1,5 +1,6 @@
 /*
- * kelvin.h - a program's own words in its recording, C11 and C++11 and later, gcc and clang.
+ * kelvin.h - name parts of a program in its own words, for its recordings. C11 and C++11 and later,
+ * gcc and clang.
  *
  *     #include <kelvin.h>
  *
@@ -15,11 +16,12 @@
  *     kelvin record -- ./app && kelvin scopes app.kelvin
  *
  * There is nothing to link. Under `kelvin record` the program loads a small library when it
- * starts; otherwise everything here costs a load and a branch, and arguments are not evaluated.
- * `kelvin record -p PID` switches a running program on and off: the next scope loads the library
- * then. With the variable KELVIN_OUTPUT=app.kelvin in its environment a program records itself, by
- * a `kelvin` in PATH. With -DKELVIN_OFF nothing is left. Safe in threads and in signal handlers;
- * never blocks, never allocates with malloc. Static programs and setuid programs are not recorded.
+ * starts. Otherwise everything here costs a load and a branch, and arguments are not evaluated.
+ * `kelvin record -p PID` switches the scopes of a running program on and off: the next scope then
+ * loads the library. With KELVIN_OUTPUT=app.kelvin in its environment a program records itself
+ * with the `kelvin` in PATH. With -DKELVIN_OFF nothing is compiled. Everything is safe in threads
+ * and in signal handlers, never blocks, and never allocates with malloc. Static and setuid
+ * programs are not recorded.
  */
 #ifndef KELVIN_H
 #define KELVIN_H
@@ -88,8 +90,8 @@ enum { KELVIN_TRACEPARENT = 56 };
 #define KELVIN_DOOR_MAGIC "kelvin\0door\0\1\2\3"
 
 /*
- * Where a recorder that attaches to a running program knocks. It finds the magic in the data of the
- * program, fills in what is asked for, and then has *hooks point to `knock`: the next scope
+ * Where a recorder that attaches to a running program knocks. The recorder finds the magic in the
+ * program's data, fills in its request, and then makes *hooks point to `knock`: the next scope
  * answers.
  */
 struct kelvin_door {
@@ -106,7 +108,7 @@ struct kelvin_door {
 
 #define KELVIN_JOIN2_(a, b) a##b
 #define KELVIN_JOIN_(a, b) KELVIN_JOIN2_(a, b)
-/* Built with -finstrument-functions: what is in here is no function of the program. */
+/* With -finstrument-functions the functions in here are not recorded as the program's. */
 #define KELVIN_QUIET_ __attribute__((no_instrument_function))
 #define KELVIN_INLINE_ static inline __attribute__((unused)) KELVIN_QUIET_
 
@@ -164,7 +166,7 @@ KELVIN_INLINE_ int kelvin_trace_give(char *ret_traceparent)
 extern "C" {
 #endif
 
-/* One of each for a program or library, whichever of its files brings it. */
+/* One of each per program or library, whichever of its files defines it. */
 #define KELVIN_SHARED_ __attribute__((weak, visibility("hidden")))
 
 KELVIN_SHARED_ const struct kelvin_hooks *kelvin_hooks_ = NULL;
@@ -173,12 +175,13 @@ KELVIN_SHARED_ void (*kelvin_pool_free_)(const void *) = NULL;
 KELVIN_SHARED_ void (*kelvin_lock_named_)(const void *, const char *) = NULL;
 KELVIN_SHARED_ char kelvin_started_ = 0;
 
-/* Of libc, where it has them. dlopen() is asked for by name: static programs are warned of it. */
+/* Functions of libc, if it has them. dlopen() is looked up by name: linkers of static programs warn
+ * of it. */
 extern void *kelvin_dlsym_(void *, const char *) __asm__("dlsym") __attribute__((weak));
 extern char *kelvin_getenv_(const char *) __asm__("secure_getenv") __attribute__((weak));
 extern int kelvin_unsetenv_(const char *) __asm__("unsetenv") __attribute__((weak));
 
-/* What is recorded by now, or NULL. It may change at any moment. */
+/* The hooks of the recorder, or NULL. They may change at any moment. */
 KELVIN_INLINE_ const struct kelvin_hooks *kelvin_get_(void)
 {
     return __atomic_load_n(&kelvin_hooks_, __ATOMIC_ACQUIRE);
@@ -192,7 +195,7 @@ KELVIN_INLINE_ void kelvin_find_(void *from, const char *name, void *to)
     __builtin_memcpy(to, &found, sizeof found);
 }
 
-/* A function of the library, which is loaded if it is not yet; or NULL. */
+/* A function of the library, which is loaded if necessary; or NULL. */
 KELVIN_INLINE_ void kelvin_load_(const char *library, const char *name, void *to)
 {
     void *(*open)(const char *, int) = NULL;
@@ -212,7 +215,7 @@ KELVIN_INLINE_ void kelvin_use_(const struct kelvin_hooks *hooks)
 
 extern struct kelvin_door kelvin_door_ KELVIN_SHARED_;
 
-/* One thread opens; what the others do meanwhile is not recorded. */
+/* One thread opens. Scopes of other threads are not recorded meanwhile. */
 KELVIN_INLINE_ void kelvin_answer_(void)
 {
     const struct kelvin_hooks *(*answer)(struct kelvin_door *) = NULL;
@@ -319,7 +322,7 @@ KELVIN_INLINE_ int kelvin_library_(char *to, size_t size)
     return 0;
 }
 
-/* What it starts is not recorded into the same file. */
+/* Programs that this one starts are not recorded into the same file. */
 KELVIN_INLINE_ void kelvin_record_itself_(const char *output)
 {
     static const char lost[] = "kelvin: KELVIN_OUTPUT is set, but there is no kelvin in PATH with "
@@ -382,7 +385,7 @@ KELVIN_INLINE_ void kelvin_end(kelvin_span span)
         hooks->span_end(span);
 }
 
-/* What the calling thread is called: as pthread_setname_np(), but only while recording. */
+/* Name the calling thread, as pthread_setname_np() does, but only in the recording. */
 KELVIN_INLINE_ void kelvin_thread_name(const char *name)
 {
     const struct kelvin_hooks *hooks = kelvin_get_();
@@ -391,10 +394,10 @@ KELVIN_INLINE_ void kelvin_thread_name(const char *name)
 }
 
 /*
- * W3C trace context. TAKE: the innermost open scope continues the trace of a request that came with
- * TRACEPARENT ("00-TRACE-SPAN-01"). GIVE: what to send along with a request made in the innermost
- * open scope; KELVIN_TRACEPARENT bytes. Both return 0 where nothing is recorded, no scope is open
- * or the text makes no sense; then "" is given.
+ * W3C trace context. TAKE: the innermost open scope continues the trace of a request that came
+ * with TRACEPARENT ("00-TRACE-SPAN-01"). GIVE: the header to send with a request made in the
+ * innermost open scope; KELVIN_TRACEPARENT bytes. Both return 0 if nothing is recorded, no scope
+ * is open or the text is not valid. GIVE then writes "".
  */
 KELVIN_INLINE_ int kelvin_trace_take(const char *traceparent)
 {
@@ -409,7 +412,7 @@ KELVIN_INLINE_ int kelvin_trace_give(char *ret_traceparent)
     return hooks ? hooks->trace_give(ret_traceparent) : 0;
 }
 
-/* A pool of your own hands out a block, or takes it back: for `kelvin record --heap`. */
+/* Tell `kelvin record --heap` that a pool of your own hands out a block, or takes it back. */
 KELVIN_INLINE_ void kelvin_alloc(const void *block, size_t size)
 {
     if (kelvin_pool_alloc_)
@@ -422,8 +425,7 @@ KELVIN_INLINE_ void kelvin_free(const void *block)
         kelvin_pool_free_(block);
 }
 
-/* What a lock of pthreads or std::mutex is called, before it is used: for `kelvin record --locks`.
- */
+/* Name a lock of pthreads or a std::mutex, before it is used, for `kelvin record --locks`. */
 KELVIN_INLINE_ void kelvin_lock_name(const void *lock, const char *name)
 {
     if (kelvin_lock_named_)
@@ -594,7 +596,7 @@ struct kelvin_scope_ : kelvin_scope {
     kelvin_begin_4_(s, site, k1, KELVIN_VALUE_(v1), k2, KELVIN_VALUE_(v2), k3, KELVIN_VALUE_(v3), \
                     k4, KELVIN_VALUE_(v4))
 
-/* The same with a name that is made while the program runs; slower. */
+/* The same with a name that is made while the program runs. Slower. */
 #define KELVIN_SCOPE_NAMED(name)                              \
     KELVIN_SCOPE_NAMED_(KELVIN_JOIN_(kelvin_open_, __LINE__), \
                         KELVIN_JOIN_(kelvin_done_, __LINE__), name)

@@ -17,9 +17,9 @@
  *
  *     cc -O2 my.c $(pkg-config --cflags --libs kelvin) && ./a.out
  *
- * Alone the program prints a table; `kelvin bench ./a.out` repeats it, keeps baselines and
- * compares; `kelvin record ./a.out sum` shows where the time goes. A body runs once: how often its
- * loop goes round, and how often that is timed, is decided inside.
+ * Run alone, the program prints a table. `kelvin bench ./a.out` repeats it, keeps baselines and
+ * compares. `kelvin record ./a.out sum` shows where the time goes. A body runs once: BENCH_LOOP
+ * decides how often its loop goes round, and how often that is timed.
  */
 #ifndef KELVIN_BENCH_H
 #define KELVIN_BENCH_H
@@ -56,12 +56,13 @@ extern "C" {
                   (#name, KELVIN_THREADED, "threads", kelvin_values_##name,            \
                    sizeof kelvin_values_##name / sizeof kelvin_values_##name[0]))
 
-/* What is timed. Exactly one in a body; `continue` is fine, `break` and `return` are errors. */
+/* The part that is timed. Exactly one per body; `continue` is fine, `break` and `return` are
+ * errors. */
 #define BENCH_LOOP                                                               \
     for (size_t kelvin_left = 0; (kelvin_left = kelvin_loop(kelvin_left)) != 0;) \
         for (; kelvin_left != 0; kelvin_left = kelvin_step(kelvin_left))
 
-/* The main function of a benchmark program. One of your own can call kelvin_main(). */
+/* The main function of a benchmark program. A main function of your own can call kelvin_main(). */
 #define BENCH_MAIN                      \
     int main(int argc, char **argv)     \
     {                                   \
@@ -69,7 +70,7 @@ extern "C" {
     }
 
 /*
- * Barriers for the optimiser, without an instruction of their own.
+ * Barriers for the optimiser. They are no instructions themselves.
  * KELVIN_KEEP(value): the value is computed each time, although nothing uses it.
  * KELVIN_HIDE(variable): the compiler forgets its value and reads it anew in each iteration, so
  * that nothing is computed from it ahead. KELVIN_CLOBBER(): the compiler writes all memory whose
@@ -87,21 +88,20 @@ extern "C" {
     })
 #endif
 
-/* What one iteration does, for throughput; of one thread, where there are several. */
+/* The work of one iteration of one thread, for throughput. */
 void kelvin_items(double items);
 void kelvin_bytes(double bytes);
-void kelvin_flops(
-    double operations); /* of floating point: a multiplication and an addition are 2 */
+void kelvin_flops(double operations); /* of floating point: a multiply-add counts as 2 */
 
-/* Inside the loop: time between the two does not count. A pair costs tens of nanoseconds, of which
- * the mean is taken off again; keep what is timed well above that. */
+/* Inside the loop: time between the two does not count. A pair costs tens of nanoseconds. The
+ * mean of that is subtracted; the work that is timed should take much longer. */
 void kelvin_pause(void);
 void kelvin_resume(void);
 
 size_t kelvin_thread(void);  /* the number of this thread: 0, 1... */
 size_t kelvin_threads(void); /* how many there are: 1 unless BENCH_THREADS */
 
-/* Run what the command line asks for: see --help. Returns the exit code. */
+/* Run the benchmarks that the command line asks for: see --help. Returns the exit code. */
 int kelvin_main(int argc, char **argv);
 
 /* --- behind the macros --- */

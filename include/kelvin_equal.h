@@ -15,11 +15,12 @@
  *         kelvin_result_f32(c, "sum", sum);
  *     }
  *
- * The body is run for a million inputs, each time once with the reference and once with the
- * candidate, and draws the same inputs both times. `c` is the case. Whatever the body reports with
- * kelvin_result_*() and whatever it wrote to arrays from kelvin_out_*() must be equal.
+ * The body runs for a million inputs, once with the reference and once with the candidate for
+ * each, and draws the same inputs both times. `c` is the case. All values that the body reports
+ * with kelvin_result_*() and writes to arrays from kelvin_out_*() must be equal.
  *
- * The body runs in one thread. It is left by a jump when a side faults, so it should own nothing.
+ * The body runs in one thread. If a function faults, the body is left by a jump, so it should own
+ * nothing.
  */
 #ifndef KELVIN_EQUAL_H
 #define KELVIN_EQUAL_H
@@ -64,8 +65,8 @@ typedef void (*kelvin_function)(void);
         c, (kelvin_function)(reference), (kelvin_function)(candidate), #reference " " #candidate))
 
 /*
- * The statement that follows is what races: run once in a proof, often in a race, nothing but it
- * on the clock. Without it there is no race.
+ * The statement that follows races: it runs once in a proof and often in a race, and only this
+ * statement is timed. Without KELVIN_RACE there is no race.
  */
 #define KELVIN_RACE(c)                                                  \
     for (uint64_t kelvin_left = kelvin_race_begin(c); kelvin_left != 0; \
@@ -73,7 +74,7 @@ typedef void (*kelvin_function)(void);
 
 /* --- inputs: the same for both sides, bit for bit and at the same addresses --- */
 
-/* Which numbers floating-point inputs are made of. Integers: any, extremes among them. */
+/* The kinds of numbers in floating-point inputs. Integers may be any, including extremes. */
 enum {
     KELVIN_ORDINARY = 1,  /* 0, -0, small whole numbers, 2^-20 to 2^20 of both signs */
     KELVIN_SUBNORMAL = 2, /* too small for full precision */
@@ -113,15 +114,15 @@ enum kelvin_compare {
 };
 
 /*
- * Of results and output arrays that come after it. LIMIT 0 stands for 1e-6, with KELVIN_ULP for
- * 4. Whatever the tolerance, NaN equals only NaN and an infinity only itself; -0 equals 0, which
- * it does not when exact.
+ * The tolerance of results and output arrays that follow. LIMIT 0 stands for 1e-6, with
+ * KELVIN_ULP for 4. With any tolerance NaN equals only NaN, an infinity equals only itself, and
+ * -0 equals 0. KELVIN_EXACT distinguishes -0 from 0.
  */
 void kelvin_tolerance(struct kelvin_case *c, enum kelvin_compare how, double limit);
 
 /*
- * What KELVIN_RELATIVE measures errors by where terms cancel out: for a sum the sum of the
- * absolute values. 0 = only the results themselves.
+ * The magnitude that KELVIN_RELATIVE relates errors to, for results whose terms cancel out: for a
+ * sum, the sum of the absolute values. 0 = the results themselves.
  */
 void kelvin_scale(struct kelvin_case *c, double magnitude);
 
@@ -134,10 +135,10 @@ void kelvin_scale(struct kelvin_case *c, double magnitude);
         kelvin_race_lengths(c, kelvin_lengths, sizeof kelvin_lengths / sizeof kelvin_lengths[0]); \
     } while (0)
 
-/* A gate: fail unless the candidate is proven to be at least this many times as fast. */
+/* A gate: fail unless the candidate is proven to be at least TIMES times as fast. */
 void kelvin_min_speedup(struct kelvin_case *c, double times);
 
-/* Is this a race? To give it inputs like those of real life. */
+/* Is this a race? Then the body can give its inputs the shape of real data. */
 bool kelvin_racing(const struct kelvin_case *c);
 
 /* --- what the macros above are made of; not for direct use --- */

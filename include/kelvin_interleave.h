@@ -49,15 +49,15 @@ extern "C" {
     }                                                                \
     static void INTERLEAVE_##name(void)
 
-/* A thread that will run BODY(ARG); at most 7. They begin with kelvin_join(), which ends them. */
+/* Add a thread that will run BODY(ARG); at most 7. kelvin_join() runs them all to their end. */
 void kelvin_spawn(void (*body)(void *arg), void *arg);
 void kelvin_join(void);
 
-/* What must hold, in threads or after them. Where it does not, the schedule ends here. */
+/* A condition that must hold, in threads or after them. If it does not, the schedule ends here. */
 #define KELVIN_EXPECT(condition) \
     ((condition) ? (void)0 : kelvin_expect_failed(#condition, __FILE__, __LINE__))
 
-/* A scheduling point of one's own, between accesses that are no atomics. */
+/* A scheduling point of your own, between accesses that are not atomic. */
 #define KELVIN_POINT() kelvin_point("point", NULL, __FILE__, __LINE__)
 
 /* --- behind the macros --- */
@@ -83,8 +83,9 @@ int kelvin_yield(const char *file, int line);
 #endif
 
 /*
- * Outside of the guard: it may be asked for by the second #include. The compilers' atomics are what
- * <stdatomic.h> and <atomic> are made of; a name is not replaced inside of its own replacement.
+ * Outside of the include guard: a second #include may ask for atomics. The compilers' atomics are
+ * what <stdatomic.h> and <atomic> are made of; a name is not replaced inside of its own
+ * replacement.
  */
 #if defined KELVIN_INTERLEAVE_ATOMICS && !defined KELVIN_INTERLEAVE_ATOMICS_DONE
 #define KELVIN_INTERLEAVE_ATOMICS_DONE
