@@ -188,7 +188,7 @@ static void say_race(struct race *r)
 {
     static const char *const words[] = {[GATE_HOLDS] = "passed",
                                         [GATE_BROKEN] = "FAILED",
-                                        [GATE_UNDECIDED] = "INCONCLUSIVE, give it more --time"};
+                                        [GATE_UNDECIDED] = "INCONCLUSIVE, give more --time"};
     char times[2][UNITS_MAX];
     for (int side = 0; side < 2; side++) {
         double ns = median_ns(r, (enum side)side);

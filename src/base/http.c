@@ -239,7 +239,7 @@ static int http_parse(const struct http_run *r, const struct buf *b, struct http
     uint64_t status;
     if (!end || all.n < 12 || !text_starts(all, "HTTP/1.") ||
         !text_u64((struct text){all.at + 9, 3}, 10, &status) || status < 100)
-        return err_set(err, EXIT_ERROR, "%s port %s does not talk HTTP", r->p->to->host,
+        return err_set(err, EXIT_ERROR, "%s port %s does not speak HTTP", r->p->to->host,
                        r->p->to->port);
     struct text head = {all.at, (size_t)(end - all.at)};
     ret->status = (int)status;

@@ -275,7 +275,7 @@ static int cannot_open(const char *path, struct text build_id, struct err *err)
     struct elffile other;
     char id[2 * BUILD_ID_MAX + 1] = "";
     if (access(path, R_OK) != 0)
-        return err_set(err, EXIT_ERROR, "the file '%s' that was running is not here", path);
+        return err_set(err, EXIT_ERROR, "the file '%s' that ran is not here", path);
     if (elffile_open(&other, path, (struct text){0}) != 0)
         return err_set(err, EXIT_INPUT, "'%s' is not an ELF file", path);
     elffile_build_id(other.elf, id);

@@ -116,7 +116,7 @@ static int shared_adopt(struct shared *m, int fd, struct err *err)
     *m = (struct shared){.fd = fd};
     if (fstat(fd, &st) != 0 || (fcntl(fd, F_GET_SEALS) & seals) != seals ||
         st.st_size < CHANNEL_PAGE)
-        return err_set(err, EXIT_ERROR, "the program's rings make no sense");
+        return err_set(err, EXIT_ERROR, "the program's rings are damaged");
     m->size_bytes = (uint64_t)st.st_size;
     m->inode = st.st_ino;
     void *at = mmap(NULL, m->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -137,7 +137,7 @@ int rings_adopt(struct rings *r, int fd, struct err *err)
     if (c->magic != CHANNEL_MAGIC || !r->n_rings || r->n_rings > ADOPT_RINGS_MAX ||
         r->ring_bytes < CHANNEL_PAGE || (r->ring_bytes & (r->ring_bytes - 1)) ||
         channel_size(r->n_rings, r->ring_bytes) != r->memory.size_bytes)
-        return err_set(err, EXIT_ERROR, "the program's rings make no sense");
+        return err_set(err, EXIT_ERROR, "the program's rings are damaged");
     r->channel = c;
     c->recorder_pid = getpid();
     for (uint32_t i = 0; i < r->n_rings; i++)

@@ -336,7 +336,7 @@ static int bpftrace_read(struct import *im, struct err *err)
     if (rc == 0 && b.open)
         rc = import_skip_line(im, err, "the input ends within an entry");
     if (b.without_stack)
-        import_note(im, "left out, as their maps hold no stacks: %llu entries",
+        import_note(im, "entries left out, as their maps hold no stacks: %llu",
                     (unsigned long long)b.without_stack);
     vec_done(&b.frames);
     buf_done(&b.name);

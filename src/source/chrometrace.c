@@ -307,7 +307,7 @@ static int chrometrace_add_event(struct chrometrace *c, const struct event *e, s
         return 0;
     }
     if (!e->has_time)
-        return event_flaw(c, err, "an event without a time that makes sense");
+        return event_flaw(c, err, "an event without a valid time");
     if (strchr("beSF", e->phase))
         return async_event(c, e, err);
     if (e->phase == 'C') {
@@ -357,8 +357,9 @@ static int chrometrace_build(struct chrometrace *c, struct err *err)
                     "too, in %llu piece%s; Node's --cpu-prof writes those as a .cpuprofile",
                     (unsigned long long)c->sampled, c->sampled == 1 ? "" : "s");
     if (c->others)
-        import_note(c->im, "left out as they are neither spans of time, moments nor counters: %llu",
-                    (unsigned long long)c->others);
+        import_note(
+            c->im, "events left out, as they are neither spans of time, moments nor counters: %llu",
+            (unsigned long long)c->others);
     for (size_t i = 0; i < c->async.n; i++)
         open += c->async.at[i].open;
     if (open)

@@ -331,7 +331,7 @@ static int cpuprofile_add_samples(struct cpuprofile *c, struct err *err)
     if (timed)
         profile_add_value(p, 0, "wall", UNIT_TIME);
     else
-        import_note(c->im, "the samples have no times that make sense");
+        import_note(c->im, "the samples have no valid times");
     const int64_t *at = c->deltas_us.at;
     for (size_t i = 0; i < c->samples.n; i++) {
         uint32_t node = find_node(c, c->samples.at[i]);

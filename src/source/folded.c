@@ -181,7 +181,7 @@ static int folded_line(struct folded *f, struct text text, struct err *err)
         f->misfits += !senseless;
         return import_skip_line(f->im, err, "%s",
                                 line.n_counts == 2 ? "two counts in a file with one per line"
-                                                   : "one count in a file with two a line");
+                                                   : "one count in a file with two per line");
     }
     make_types(f, line.n_counts);
     struct err inner;

@@ -436,7 +436,8 @@ static void heaptrack_finish(struct heaptrack *h)
         import_note(h->im, "heaptrack was attached to a running program: what it had allocated "
                            "before is not in this file");
     if (h->unknown_frees && !h->attached)
-        import_note(h->im, "%llu frees do not fit the allocations of this file: it lacks some",
+        import_note(h->im,
+                    "%llu frees do not fit the allocations of this file: some are missing from it",
                     (unsigned long long)h->unknown_frees);
 }
 

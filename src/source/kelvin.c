@@ -12,7 +12,7 @@ static int kelvin_read(struct import *im, struct err *err)
     if (recording_read_into(im->in, p, &im->opts.rows, &state, err) != 0)
         return -1;
     if (state.unknown_chunks)
-        import_note(im, "%llu parts of the recording were skipped: they need a newer kelvin",
+        import_note(im, "parts of the recording skipped, as they need a newer kelvin: %llu",
                     (unsigned long long)state.unknown_chunks);
     if (state.trailing)
         import_note(im, "bytes after the end of the recording were ignored");

@@ -130,7 +130,7 @@ static int read_file_header(struct perfdata *d, struct err *err)
     struct section attrs = section_at(h.at + 24), data = section_at(h.at + 40);
     memcpy(d->flags, h.at + 72, sizeof d->flags);
     if (data.offset < FILE_HEADER_BYTES || data.offset > HEAD_MAX_BYTES)
-        return err_set(err, EXIT_INPUT, "byte 40: the place of the data makes no sense");
+        return err_set(err, EXIT_INPUT, "byte 40: the position of the data is invalid");
     struct text head = reader_peek(d->in, (size_t)data.offset);
     if (head.n < data.offset)
         return err_set(err, EXIT_INPUT,

@@ -83,7 +83,7 @@ static const char *apply_mmap(struct perfdata_apply *a, const struct perfdata_re
         take_mmap2_part(&c, r->misc, &b);
     const char *path = string_of(&c);
     if (c.bad || !path || b.start + b.bytes < b.start)
-        return "a mapping makes no sense";
+        return "a mapping is invalid";
     bool kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
     /* The core of the kernel: its name ends in the symbol whose address the offset is. */
     if (kernel && strcmp(path, "[kernel.kallsyms]_text") == 0)
@@ -109,7 +109,7 @@ static const char *apply_comm(struct perfdata_apply *a, const struct perfdata_re
     uint32_t pid = perfdata_take_half(&c), tid = perfdata_take_half(&c);
     const char *comm = string_of(&c);
     if (c.bad || !comm)
-        return "a thread's name makes no sense";
+        return "a thread's name is invalid";
     processes_comm(a->processes, (int)pid, (int)tid, comm, r->misc & PERF_RECORD_MISC_COMM_EXEC);
     return NULL;
 }
@@ -120,7 +120,7 @@ static const char *apply_fork_or_exit(struct perfdata_apply *a, const struct per
     uint32_t pid = perfdata_take_half(&c), parent_pid = perfdata_take_half(&c);
     uint32_t tid = perfdata_take_half(&c), parent_tid = perfdata_take_half(&c);
     if (c.bad)
-        return "the birth or end of a thread makes no sense";
+        return "the start or end of a thread is invalid";
     if (r->type == PERF_RECORD_EXIT)
         processes_exit(a->processes, (int)pid, (int)tid);
     else if (pid == parent_pid || !(r->misc & PERF_RECORD_MISC_FORK_EXEC))
@@ -378,7 +378,7 @@ static const char *apply_lost(struct perfdata_apply *a, const struct perfdata_re
     if (!e)
         e = event_of(a, 0);
     if (c.bad || !e || e->lost + n < n)
-        return "a count of lost samples makes no sense";
+        return "a count of lost samples is invalid";
     e->lost += n;
     return NULL;
 }
@@ -444,9 +444,9 @@ int perfdata_apply_finish(struct perfdata_apply *a, struct err *err)
     if (a->last_ns > a->first_ns)
         meta_set_u64(m, META_DURATION_NS, a->last_ns - a->first_ns);
     if (a->deferred)
-        import_note(
-            a->im,
-            "%llu samples lack their user part: perf wrote it later, and that is not read yet",
-            (unsigned long long)a->deferred);
+        import_note(a->im,
+                    "samples without their user part, which perf wrote later and kelvin does not "
+                    "read: %llu",
+                    (unsigned long long)a->deferred);
     return perfdata_streams_finish(&a->streams, err);
 }

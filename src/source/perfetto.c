@@ -488,8 +488,7 @@ static int pf_read_packets(struct pf *t, struct err *err)
             return 0;
         }
         if (!pf_parse_packet(message, &p)) {
-            if (import_skip_byte(t->im, reader_offset(t->im->in), err, "a packet makes no sense") !=
-                0)
+            if (import_skip_byte(t->im, reader_offset(t->im->in), err, "a packet is invalid") != 0)
                 return -1;
         } else {
             pf_take_packet(t, &p);
@@ -518,7 +517,7 @@ static int perfetto_read(struct import *im, struct err *err)
     int rc = pf_read_packets(&t, err);
     if (rc == 0 && t.others)
         import_note(
-            im, "left out as they are not spans, counters or moments of a program: %llu packets",
+            im, "packets left out, as they are not spans, counters or moments of a program: %llu",
             (unsigned long long)t.others);
     if (rc == 0 && t.ends)
         import_note(im, "ends of spans that began before the trace, left out: %llu",

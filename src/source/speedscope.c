@@ -148,7 +148,7 @@ static void add_own_type(struct speedscope *s, const struct own_type *t)
                    ? -1
                    : profile_add_value(p, stream, t->name ? t->name : "", t->unit ? t->unit : "");
     if (type < 0) {
-        json_fail(&s->j, "a sample type that makes no sense");
+        json_fail(&s->j, "an invalid sample type");
         return;
     }
     profile_stream(p, stream)->types[type].decimals = (int)t->decimals;

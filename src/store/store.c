@@ -51,12 +51,13 @@ static const char *advice(int code)
     switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return "another program has been writing to it for long: try again when it is done";
+        return "another program has been writing to it for a long time: try again when that is "
+               "done";
     case SQLITE_FULL:
         return "the disk is full, and nothing was changed: make room and try again";
     case SQLITE_READONLY:
     case SQLITE_PERM:
-        return "it or its folder may not be written";
+        return "no right to write to it or its folder";
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return "the file is damaged: export what can be read, move it away and start a new one";

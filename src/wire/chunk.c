@@ -70,7 +70,7 @@ int chunk_reader_init(struct chunk_reader *r, struct reader *in, struct err *err
         return err_set(err, EXIT_INPUT, "%s",
                        chunk_probe(head) ? "this recording was changed by a transfer in text mode; "
                                            "copy it again in binary mode"
-                                         : "not a kelvin recording: its first bytes are others");
+                                         : "not a kelvin recording: its first bytes differ");
     if (head.n < CHUNK_FILE_BYTES)
         return err_set(err, EXIT_INPUT,
                        "the recording is cut off at byte %zu, within its header: nothing is left",
@@ -138,7 +138,7 @@ enum chunk_status chunk_read(struct chunk_reader *r, struct chunk *ret)
     ret->type[4] = '\0';
     uint64_t flags = cursor_uint(&c, 4), raw = cursor_uint(&c, 4), stored = cursor_uint(&c, 4);
     if (raw > CHUNK_RAW_MAX || stored > raw)
-        return chunk_damaged(r, "its length makes no sense");
+        return chunk_damaged(r, "its length is invalid");
     size_t n = CHUNK_HEAD_BYTES + stored;
     all = reader_peek(r->in, n);
     if (all.n < n)

@@ -14,9 +14,8 @@
 
 #define MARK "kelvin-recordings"
 
-static const char mark_text[] =
-    "Recordings of kelvin, of which it removes the oldest. Read them with 'kelvin report' and the\n"
-    "name of this folder.\n";
+static const char mark_text[] = "Recordings of 'kelvin record', which removes the oldest. Read "
+                                "them with 'kelvin report FOLDER'.\n";
 
 /* --- names --- */
 
@@ -121,8 +120,8 @@ int keepdir_open(const char *path, struct err *err)
         return err_set(err, EXIT_ERROR, "'%s' is not a folder", path);
     if (!is_empty(path))
         return err_set(err, EXIT_ERROR,
-                       "'%s' has files, and not those of such a recording: old files are removed "
-                       "there, so name a new or an empty folder",
+                       "'%s' has files that are not such recordings: old files are removed there, "
+                       "so name a new or an empty folder",
                        path);
     return write_mark(path, err);
 }

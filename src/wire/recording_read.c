@@ -373,7 +373,7 @@ static const char *apply_end(struct loader *l, struct cursor *c)
         same &= cursor_varint(c) == rows[i];
     same = same && recording_same_totals(l, c);
     l->ended = same && !c->bad && !cursor_left(c);
-    return l->ended ? NULL : "what it says about the whole file is not what was read";
+    return l->ended ? NULL : "its summary of the file does not match what was read";
 }
 
 static const struct {

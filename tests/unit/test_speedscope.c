@@ -416,9 +416,9 @@ static void rubbish_in_our_own_members_is_refused(void **state)
     ",\"samples\":[[0]],\"weights\":[1]}]}"
     refuses(OWN("[{\"name\":\"x\"}]", "[{}]", "{\"type\":1,\"thread\":0}"), "type or thread");
     refuses(OWN("[{\"name\":\"x\"}]", "[{}]", "{\"type\":0,\"thread\":9}"), "type or thread");
-    refuses(OWN("[{\"stream\":5}]", "[{}]", "{}"), "makes no sense");
-    refuses(OWN("[{\"stream\":-5}]", "[{}]", "{}"), "makes no sense");
-    refuses(OWN("[{\"decimals\":77}]", "[{}]", "{}"), "makes no sense");
+    refuses(OWN("[{\"stream\":5}]", "[{}]", "{}"), "an invalid sample type");
+    refuses(OWN("[{\"stream\":-5}]", "[{}]", "{}"), "an invalid sample type");
+    refuses(OWN("[{\"decimals\":77}]", "[{}]", "{}"), "an invalid sample type");
     refuses(OWN("[{}]", "[{}]", "{\"type\":0,\"thread\":0,\"time_ns\":[1,2]}"), "2 times");
     reads_as(OWN("[{\"name\":\"x\"}]", "[{}]", "{\"type\":0,\"thread\":0,\"joins\":true}"),
              ": x/ by not recorded\n -1/-1: a 1\n");
