@@ -73,15 +73,14 @@ static void group_threads(struct grouping *g, const struct profile *p, const str
 
 /* --- by what the thread did --- */
 
-/* Where a wait is of both kinds, what it was longer. */
-static enum thread_state state_of_row(const struct stream *s, const struct waitstream *w,
-                                      bool is_wait, size_t row)
+/* A row may be of both kinds, and stand for several waits: what is summed decides. */
+static enum thread_state state_of_wait(const struct stream *s, const struct waitstream *w, int type,
+                                       size_t row)
 {
-    if (!is_wait)
-        return THREAD_RUNNING;
-    int64_t blocked = s->rows.value[w->wait_column[WAIT_BLOCKED]][row];
-    int64_t runnable = s->rows.value[w->wait_column[WAIT_RUNNABLE]][row];
-    return runnable > blocked ? THREAD_RUNNABLE : THREAD_BLOCKED;
+    bool blocked = s->rows.value[w->wait_column[WAIT_BLOCKED]][row] > 0;
+    bool runnable = s->rows.value[w->wait_column[WAIT_RUNNABLE]][row] > 0;
+    bool asked = type == w->wait_column[WAIT_RUNNABLE];
+    return runnable && (asked || !blocked) ? THREAD_RUNNABLE : THREAD_BLOCKED;
 }
 
 static uint32_t name_wall(struct grouping *g, const struct profile *p, struct stack_id stack,
@@ -100,10 +99,11 @@ static uint32_t name_wall(struct grouping *g, const struct profile *p, struct st
     return intern_add(&g->names, text_of(thread_state_name(state)));
 }
 
-static void group_states(struct grouping *g, const struct profile *p, const struct stream *s,
+static void group_states(struct grouping *g, const struct profile *p, struct value_ref value,
                          bool reasons)
 {
     struct waitstream w;
+    const struct stream *s = profile_stream(p, value.stream);
     bool is_wait = waitstream_find(p, &w) && profile_stream(p, w.waits) == s;
     autofree uint32_t *of_stack = mem_calloc(p->stacks.nodes.n + 1, sizeof *of_stack);
     bool wall = stream_kind_of(p, s) == STREAM_WALL;
@@ -112,7 +112,7 @@ static void group_states(struct grouping *g, const struct profile *p, const stru
             g->of_row[i] = name_wall(g, p, s->rows.stack[i], reasons);
             continue;
         }
-        enum thread_state state = state_of_row(s, &w, is_wait, i);
+        enum thread_state state = is_wait ? state_of_wait(s, &w, value.type, i) : THREAD_RUNNING;
         uint32_t *known = &of_stack[s->rows.stack[i].i];
         const char *name = thread_state_name(state);
         if (reasons && state == THREAD_BLOCKED) {
@@ -201,9 +201,10 @@ static int no_label(const struct profile *p, const char *key, struct err *err)
 
 /* --- --- */
 
-int grouping_build(struct grouping *g, const struct profile *p, const struct stream *s,
+int grouping_build(struct grouping *g, const struct profile *p, struct value_ref value,
                    const char *key, struct err *err)
 {
+    const struct stream *s = profile_stream(p, value.stream);
     enum known by = known_of(key);
     *g = (struct grouping){.of_row = mem_calloc(s->rows.n + 1, sizeof *g->of_row)};
     intern_init(&g->names);
@@ -214,7 +215,7 @@ int grouping_build(struct grouping *g, const struct profile *p, const struct str
     if (by == BY_LABEL)
         group_labels(g, p, s, key);
     else if (by == BY_STATE || by == BY_REASON)
-        group_states(g, p, s, by == BY_REASON);
+        group_states(g, p, value, by == BY_REASON);
     else
         group_threads(g, p, s, by);
     return by == BY_LABEL && g->names.strings.n < 2 ? no_label(p, key, err) : 0;

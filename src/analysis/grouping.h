@@ -5,7 +5,8 @@
  *     pid       name and number of the process
  *     thread    the name of the thread
  *     tid       name and number of the thread
- *     state     what the thread did: running, or for waits blocked or runnable
+ *     state     what the thread did: running, or for waits blocked or runnable. A wait that was
+ *               both is runnable where the value is the time runnable, else blocked
  *     reason    of waits: what the thread waited for
  *     scope     the innermost scope of the program (kelvin.h) that it was in
  *
@@ -24,8 +25,11 @@ struct grouping {
 /* Whether KEY is one of the names above, which every profile has. */
 bool grouping_is_known(const char *key);
 
-/* Fails where nothing has a label of that key, with the keys there are. */
-int grouping_build(struct grouping *g, const struct profile *p, const struct stream *s,
+/*
+ * Rows of the stream of VALUE, whose column is the one to be summed. Fails where nothing has a
+ * label of that key, with the keys there are.
+ */
+int grouping_build(struct grouping *g, const struct profile *p, struct value_ref value,
                    const char *key, struct err *err);
 void grouping_done(struct grouping *g); /* zeroed is fine */
 

@@ -296,8 +296,12 @@ int selection_build(struct selection *ret, const struct profile *p, struct value
                     const struct selection_opts *opts, struct err *err)
 {
     *ret = selection_all(p, value);
-    struct selection_job job = {
-        .p = p, .stream = ret->stream, .opts = opts, .moments = ret->moments, .err = err};
+    struct selection_job job = {.p = p,
+                                .stream = ret->stream,
+                                .value = value,
+                                .opts = opts,
+                                .moments = ret->moments,
+                                .err = err};
     ret->merge_recursion = opts->merge_recursion;
     int rc = selection_collapse(&job, ret);
     if (rc == 0)

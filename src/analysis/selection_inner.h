@@ -12,6 +12,7 @@
 struct selection_job {
     const struct profile *p;
     const struct stream *stream;
+    struct value_ref value;
     const struct selection_opts *opts;
     uint8_t *out; /* by row of the stream */
     struct selection_moments moments;

@@ -505,7 +505,7 @@ static int select_by_group(struct selection_job *job, const struct condition *c,
 {
     struct grouping g;
     size_t n = 0;
-    if (grouping_build(&g, job->p, job->stream, key, job->err) != 0)
+    if (grouping_build(&g, job->p, job->value, key, job->err) != 0)
         return -1;
     autofree bool *fits = mem_calloc(g.names.strings.n + 1, sizeof *fits);
     for (uint32_t i = 1; i < g.names.strings.n; i++)

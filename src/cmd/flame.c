@@ -166,7 +166,7 @@ static int flame_draw(const struct cmd_flame_opts *o, const struct input *in, do
 {
     struct grouping groups = {0};
     if (o->by &&
-        grouping_build(&groups, in->selection.profile, in->selection.stream, o->by, err) != 0) {
+        grouping_build(&groups, in->selection.profile, in->selection.value, o->by, err) != 0) {
         grouping_done(&groups);
         return -1;
     }

@@ -63,7 +63,7 @@ static int fold_run(const struct command *self, int n, char **args)
     struct publish file;
     struct folded_opts view = view_opts(&o);
     struct grouping groups = {0};
-    rc = o.by ? grouping_build(&groups, in.selection.profile, in.selection.stream, o.by, &err) : 0;
+    rc = o.by ? grouping_build(&groups, in.selection.profile, in.selection.value, o.by, &err) : 0;
     view.by = &groups;
     view.by_key = o.by;
     if (rc == 0 && (rc = publish_open(&file, o.output, &err)) == 0) {

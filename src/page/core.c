@@ -185,7 +185,7 @@ static struct flat *flat_by_label(struct core_view *v, const char *key, struct e
     if (v->label && strcmp(v->label, key) == 0)
         return v->by_label;
     forget_label(v);
-    if (grouping_build(&v->groups, v->selection.profile, v->selection.stream, key, err) != 0) {
+    if (grouping_build(&v->groups, v->selection.profile, v->selection.value, key, err) != 0) {
         forget_label(v);
         return NULL;
     }

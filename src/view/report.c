@@ -56,7 +56,7 @@ static void build_whole(struct report *r)
     r->threads = flat_build(r->selection, FLAT_THREAD);
     struct err ignored;
     if (meta_find(&r->profile->meta, META_MACHINE) &&
-        grouping_build(&r->by_process, r->profile, r->selection->stream, "process", &ignored) == 0)
+        grouping_build(&r->by_process, r->profile, r->selection->value, "process", &ignored) == 0)
         r->processes = flat_build_groups(r->selection, &r->by_process, "process");
     r->insights = insights_build(
         &(struct insight_input){r->functions, &r->quality, r->opts.code, r->opts.n_code});
@@ -187,7 +187,7 @@ int report_build(struct report *r, const struct selection *s, const struct repor
     r->time_ns = report_time_of(s);
     r->functions = opts->functions ? opts->functions : flat_build(s, FLAT_FUNCTION);
     if (opts->has_by && opts->by == FLAT_LABEL) {
-        if (grouping_build(&r->groups, s->profile, s->stream, opts->by_key, err) != 0)
+        if (grouping_build(&r->groups, s->profile, s->value, opts->by_key, err) != 0)
             return -1;
         r->by = flat_build_groups(s, &r->groups, opts->by_key);
     } else if (opts->has_by) {

@@ -36,7 +36,7 @@ static struct flat *build_list(const struct top_view *v, struct grouping *groups
     if (v->by == TOP_THREADS)
         return flat_build(v->selection, FLAT_THREAD);
     if (v->by == TOP_PROCESSES &&
-        grouping_build(groups, v->selection->profile, v->selection->stream, "pid", &ignored) == 0)
+        grouping_build(groups, v->selection->profile, v->selection->value, "pid", &ignored) == 0)
         return flat_build_groups(v->selection, groups, "process");
     return flat_build(v->selection, FLAT_FUNCTION);
 }

@@ -56,7 +56,7 @@ static void expect_groups(const struct profile *p, const char *key, const char *
     struct grouping g;
     struct err err;
     const struct stream *s = profile_stream(p, 0);
-    assert_int_equal(grouping_build(&g, p, s, key, &err), 0);
+    assert_int_equal(grouping_build(&g, p, (struct value_ref){0, 0}, key, &err), 0);
     for (size_t i = 0; i < s->rows.n; i++) {
         autofree char *title = grouping_title(&g, g.of_row[i], key);
         assert_string_equal(title, want[i]);
@@ -84,7 +84,7 @@ static void test_an_unknown_label_is_refused_with_those_there_are(void **state)
     struct grouping g;
     struct err err;
     (void)state;
-    assert_int_equal(grouping_build(&g, p, profile_stream(p, 0), "pod", &err), -1);
+    assert_int_equal(grouping_build(&g, p, (struct value_ref){0, 0}, "pod", &err), -1);
     assert_non_null(strstr(err.text, "'pod'"));
     assert_non_null(strstr(err.text, "process"));
     const char *key = strstr(err.text, "cgroup"); /* of two values: named once */
@@ -102,7 +102,7 @@ static void test_a_list_sums_groups(void **state)
     uint32_t top[4];
     struct selection s = selection_all(p, (struct value_ref){0, 0});
     (void)state;
-    assert_int_equal(grouping_build(&g, p, s.stream, "process", &err), 0);
+    assert_int_equal(grouping_build(&g, p, s.value, "process", &err), 0);
     struct flat *f = flat_build_groups(&s, &g, "process");
     assert_int_equal(flat_top(f, FLAT_SELF, 4, top), 2);
     assert_true(text_is(flat_name(f, top[0]), "web"));
@@ -120,7 +120,7 @@ static void test_a_tree_begins_with_groups(void **state)
     struct err err;
     struct selection s = selection_all(p, (struct value_ref){0, 0});
     (void)state;
-    assert_int_equal(grouping_build(&g, p, s.stream, "cgroup", &err), 0);
+    assert_int_equal(grouping_build(&g, p, s.value, "cgroup", &err), 0);
     struct calltree_opts o = {.group = GROUP_LABEL, .by = &g, .by_key = "cgroup"};
     struct calltree *t = calltree_build(&s, &o);
     size_t n = 0;
@@ -157,32 +157,46 @@ static void test_conditions_know_processes_and_threads(void **state)
     profile_free(p);
 }
 
-/* A wait is what it was longer; what it waited for is on its stack. */
+static void expect_states(const struct profile *p, struct value_ref value, const char *key,
+                          const char *const want[3])
+{
+    struct grouping g;
+    struct err err;
+    assert_int_equal(grouping_build(&g, p, value, key, &err), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(text_is(intern_get(&g.names, g.of_row[i]), want[i]));
+    grouping_done(&g);
+}
+
+/* Of a wait that was both, each value counts to what it is; what it waited for is on its stack. */
 static void test_waits_have_states_and_reasons(void **state)
 {
     struct profile *p = profile_new();
     struct waitstream w;
     struct err err;
-    struct grouping g;
     (void)state;
     assert_true(waitstream_add(p, &w));
     struct frame_id poll = profile_add_named_frame(p, text_of("do_epoll_wait"), FRAME_KERNEL);
     struct stack_id stack = stacks_push(&p->stacks, (struct stack_id){0}, poll);
-    for (int i = 0; i < 2; i++) {
-        int64_t values[WAIT_COLUMNS] = {[WAIT_COUNT] = 1};
-        values[i ? WAIT_RUNNABLE : WAIT_BLOCKED] = 100;
-        struct row row = {.stack = stack, .values = values};
+    static const int64_t values[3][WAIT_COLUMNS] = {{1, 100, 0}, {1, 0, 100}, {1, 100, 900}};
+    for (int i = 0; i < 3; i++) {
+        struct row row = {.stack = stack, .values = values[i]};
         assert_int_equal(profile_add_row(p, w.waits, &row, &err), 0);
     }
-    const struct stream *s = profile_stream(p, w.waits);
-    assert_int_equal(grouping_build(&g, p, s, "state", &err), 0);
-    assert_true(text_is(intern_get(&g.names, g.of_row[0]), "blocked"));
-    assert_true(text_is(intern_get(&g.names, g.of_row[1]), "runnable"));
-    grouping_done(&g);
-    assert_int_equal(grouping_build(&g, p, s, "reason", &err), 0);
-    assert_true(text_is(intern_get(&g.names, g.of_row[0]), "poll"));
-    assert_true(text_is(intern_get(&g.names, g.of_row[1]), "runnable"));
-    grouping_done(&g);
+    struct value_ref blocked = {w.waits, w.wait_column[WAIT_BLOCKED]};
+    struct value_ref runnable = {w.waits, w.wait_column[WAIT_RUNNABLE]};
+    struct value_ref count = {w.waits, w.wait_column[WAIT_COUNT]};
+    static const char *const either[] = {"blocked", "runnable", "blocked"};
+    expect_states(p, blocked, "state", either);
+    expect_states(p, count, "state", either);
+    expect_states(p, runnable, "state", (const char *[]){"blocked", "runnable", "runnable"});
+    expect_states(p, blocked, "reason", (const char *[]){"poll", "runnable", "poll"});
+    expect_states(p, runnable, "reason", (const char *[]){"poll", "runnable", "runnable"});
+    struct selection_opts in_poll = {.where = (const char *const[]){"reason=poll", NULL}};
+    struct selection s;
+    assert_int_equal(selection_build(&s, p, blocked, &in_poll, &err), 0);
+    assert_int_equal(s.total, 200);
+    selection_done(&s);
     profile_free(p);
 }
 
