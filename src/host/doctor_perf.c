@@ -161,19 +161,37 @@ void doctor_kernel(const struct doctor *d, struct doctor_finding *f)
     }
 }
 
-/* Why nobody can say who ended a wait; NULL = that can be seen. */
-static const char *no_wakers(const struct doctor *d)
+static bool in_pid_namespace(void)
 {
     enum { FIRST_NAMESPACE = 0xeffffffc }; /* PROC_PID_INIT_INO: numbers are the kernel's own */
     struct stat ns;
+    return stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino != (ino_t)FIRST_NAMESPACE;
+}
+
+/* Why nobody can say who ended a wait; NULL = that can be seen. */
+static const char *no_wakers(const struct doctor *d)
+{
     long id;
-    if (stat("/proc/self/ns/pid", &ns) != 0 || ns.st_ino != (ino_t)FIRST_NAMESPACE)
+    if (in_pid_namespace())
         return "in a PID namespace the kernel's thread numbers are unknown";
     if (d->perf_system ||
         (geteuid() != 0 &&
          !sysfile_long(d->root, "/sys/kernel/tracing/events/sched/sched_waking/id", &id)))
         return "that needs root";
     return NULL;
+}
+
+static void fix_wakers(const struct doctor *d, struct doctor_finding *f)
+{
+    const char *box = d->host.container;
+    if (!in_pid_namespace())
+        doctor_fix(f, "run kelvin as root");
+    else if (strcmp(box, "kubernetes") == 0)
+        doctor_fix(f, "in the pod: hostPID: true");
+    else if (strcmp(box, "docker") == 0 || strcmp(box, "podman") == 0)
+        doctor_fix(f, "%s run --pid=host ..., or record from outside the container", box);
+    else
+        doctor_fix(f, "record from outside the PID namespace");
 }
 
 /* What can be known of the time in which a program does not run. */
@@ -202,6 +220,7 @@ void doctor_waits(const struct doctor *d, struct doctor_finding *f)
     } else if (no_wakers(d)) {
         doctor_say(f, DOCTOR_LIMITED, "durations, reasons and stacks, but not who ended them: %s",
                    no_wakers(d));
+        fix_wakers(d, f);
     } else {
         doctor_say(f, DOCTOR_OK, "durations, reasons, stacks, and who ended them");
     }

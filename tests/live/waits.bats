@@ -523,6 +523,14 @@ sum_of() { # OPTION...
     grep -q '^  no  *waits .*seccomp; waits for locks' <<<"$output" || fail "$output"
 }
 
+@test "in a PID namespace the doctor says how to see who ends the waits" {
+    is_real_root || skip "needs root"
+    unshare --pid --fork --mount-proc true 2>/dev/null || skip "no PID namespace can be made"
+    run --separate-stderr unshare --pid --fork --mount-proc "$KELVIN" doctor
+    [[ $output == *"not who ended them: in a PID namespace"* ]] || skip "the kernel is hidden: $output"
+    grep -A 1 'not who ended them' <<<"$output" | grep -qE -- '-> .*(--pid=host|hostPID|outside)' || fail "$output"
+}
+
 @test "waits are whole where no tracefs is mounted, or it is said what is missing" {
     unshare --mount true 2>/dev/null || skip "needs a namespace of mounts: root, and a root folder that is a mount"
     run --separate-stderr unshare --mount sh -c 'umount /sys/kernel/tracing /sys/kernel/debug/tracing /sys/kernel/debug 2>/dev/null
