@@ -81,6 +81,7 @@ struct session {
     VEC(struct session_origin) origins; /* as many as series */
     struct comparisons comparisons;     /* filled in the end, in the order of the series */
     VEC(char *) notes;                  /* what the user should know, a sentence each */
+    size_t item;                        /* of the plan that ran last: the one that failed */
     struct buf said;                    /* the end of the output of the command that failed */
     enum trouble_help help;             /* what could be done about it */
     size_t blocks;                      /* of the group with the most */

@@ -189,6 +189,7 @@ static int run_timed(struct session *s, size_t command, size_t pad_bytes, struct
 int session_measure(struct session *s, size_t item, size_t pad_bytes, long block, struct err *err)
 {
     const struct plan_item *p = &s->plan->items.at[item];
+    s->item = item;
     if (p->prepare != PLAN_NONE && session_do(s, p->prepare, "prepare", err) != 0)
         return -1;
     if (s->stopped)

@@ -136,17 +136,19 @@ static void beside_init(struct beside *b, const struct cmd_bench_opts *o, char *
     b->opts.names = (struct opt_list){.at = {b->then, name}, .n = 2};
 }
 
-/* False when the program of the baseline does not run any more. */
-static bool run_beside(struct outcome *outcome, struct plan *plan, struct beside *b)
+/* Where the program of the baseline does not run any more, it is not beside; else -1 on failure. */
+static int run_beside(struct outcome *outcome, struct plan *plan, struct beside *b, struct err *err)
 {
-    struct err err;
-    if (bench_run(&outcome->session, plan, &b->opts, b->lines, 2, &err) == 0)
-        return true;
+    outcome->is_beside = bench_run(&outcome->session, plan, &b->opts, b->lines, 2, err) == 0;
+    if (outcome->is_beside)
+        return 0;
+    if (outcome->session.item > 0)
+        return -1;
     session_done(&outcome->session);
     outcome->session = (struct session){0};
     plan_done(plan);
     *plan = (struct plan){0};
-    return false;
+    return 0;
 }
 
 static int measure(const struct cmd_bench_opts *o, const struct opt_result *operands)
@@ -160,7 +162,7 @@ static int measure(const struct cmd_bench_opts *o, const struct opt_result *oper
     struct beside beside = {0};
     if (rc == 0 && store.line_before) {
         beside_init(&beside, o, store.line_before, operands->operands[0]);
-        outcome.is_beside = run_beside(&outcome, &plan, &beside);
+        rc = run_beside(&outcome, &plan, &beside, &err);
     }
     if (store.line_before && !outcome.is_beside)
         store.why_apart = "the kept program does not run any more";

@@ -135,7 +135,7 @@ static int bench_lines(struct run *r, struct suite_result *w, struct bench_job *
         w->looks = j->with.gate_decides ? session.looks : 0;
         w->look = session.look;
     }
-    if (rc != 0 && j->plan.n_lines == 1)
+    if (rc != 0 && session.item == j->plan.n_lines - 1)
         bench_failed(w, j->what, &session, err);
     else if (rc == 0 && !take_series(&r->suite.series, &session, j->plan.n_lines - 1, name))
         suite_absent(w, j->what, "nothing was measured");
@@ -170,7 +170,7 @@ static void bench_one(struct run *r, struct suite_result *w, enum collect what)
     struct opt_list gates = {.at = {limit}, .n = 1};
     if (before)
         want_decision(&j, r, w, &gates);
-    if (bench_lines(r, w, &j, &err) == 0 || !before)
+    if (bench_lines(r, w, &j, &err) == 0 || !before || w->absent[what])
         return;
     run_say(r, "%s: the baseline's program does not run any more: %s", w->workload.name, err.text);
     alone.plan.lines = lines + 1;

@@ -169,12 +169,14 @@ int run_benchmarks(struct run *r, struct suite_result *w, struct err *err)
     struct err why;
     w->benchmarks = benchmarks_new(r, w);
     int rc = w->line_before ? run_lines(r, w, w->line_before, &why) : -1;
-    if (rc != 0 && w->line_before) {
+    bool alone = !w->line_before;
+    if (rc != 0 && w->line_before && w->benchmarks->outcome.session.item == 0) {
+        alone = true;
         run_say(r, "%s: the baseline's program does not run any more: %s", w->workload.name,
                 why.text);
         start_again(r, w);
     }
-    if (rc != 0)
+    if (alone)
         rc = run_lines(r, w, NULL, &why);
     if (run_go_on(r, err) != 0)
         return -1;

@@ -129,6 +129,42 @@ assert c["how"] == "simulated" and 0 < c["d1_rate"] < 0.05, c' || fail "run.json
     said "kelvin: workload 'small': failed, it ended with exit code 7"
 }
 
+@test "where programs take turns, the one that fails is named: today's fails the run, the baseline's is left out" {
+    local only=(--set workload.small.collect=bench --set workload.small.runs=2 --set workload.small.decide-time=0)
+    # It fails from the run on that the file LIMIT names, if there is one; all builds count in one file.
+    cat >app.c <<'C'
+#include <stdio.h>
+static int number(const char *path, int otherwise)
+{
+    int n = otherwise;
+    FILE *f = fopen(path, "r");
+    return f && (fscanf(f, "%d", &n) != 1 || fclose(f) != 0) ? otherwise : n;
+}
+int main(void)
+{
+    int n = number("n", 0) + 1;
+    FILE *f = fopen("n", "w");
+    fprintf(f, "%d\n", n);
+    return fclose(f) != 0 || n >= number(LIMIT, 1 << 30);
+}
+C
+    kelvin run -q --save main "${only[@]}" --set 'build.env=CFLAGS=-DLIMIT=\"then\"'
+    exits 0
+    for from in 1 4; do # at once, and once only
+        echo "$from" >now
+        rm n
+        kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS=-DLIMIT=\"now\"'
+        exits 1
+        [[ $stderr != *"the baseline's program"* ]] || fail "the baseline's is well: $stderr"
+        said "kelvin: workload 'small': failed, it ended with exit code 1"
+    done
+    rm now
+    echo 0 >then
+    kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS=-DLIMIT=\"now\"'
+    said "small: the baseline's program does not run any more: "
+    [[ $stderr != *"small: failed"* ]] || fail "$stderr"
+}
+
 @test "programs that take turns go on until it is decided, and a key says what gates" {
     sed -i 's/app 3000/app 300/' kelvin.conf
     local only=(--set workload.small.collect=bench --set workload.small.runs=3)
