@@ -488,7 +488,8 @@ static const char *expected_of(struct check_job *job, const struct rule *rule)
 static bool needs_no_recording(const struct check_job *job, const struct rule *rule)
 {
     return rule_is_of_runs(rule) || (rule_is_of_events(rule) && job->in->counts) ||
-           (rule->kind == RULE_RATE && check_find_rate(job, rule->function));
+           (rule->kind == RULE_RATE &&
+            (check_find_rate(job, rule->function) || check_find_items(job, rule->function)));
 }
 
 /* A diff rule without anything to compare with, where that is no error. */

@@ -56,6 +56,12 @@ bool check_runs_lack_before(const struct check_job *job);
 
 /* The runs of a benchmark that has items to count, or of a metric; NULL = none of that name. */
 const struct check_runs *check_find_rate(const struct check_job *job, const char *name);
+
+/* The metric "NAME/s", as a suite calls what it counts per second; NULL = none. */
+const struct check_runs *check_find_items(const struct check_job *job, const char *name);
+
+/* Append the names of all of these, each after ", " or, the first of *N, after nothing. */
+void check_list_rates(const struct check_job *job, struct buf *b, size_t *n);
 int check_run_rate(struct check_job *job, const struct rule *rule, const struct check_runs *runs,
                    struct check_result *ret);
 

@@ -82,6 +82,21 @@ const struct check_runs *check_find_rate(const struct check_job *job, const char
     return m || may_be_scope(job) ? m : r;
 }
 
+const struct check_runs *check_find_items(const struct check_job *job, const char *name)
+{
+    autofree char *per_second = mem_printf("%s/s", name);
+    return find_runs(job, per_second, true);
+}
+
+void check_list_rates(const struct check_job *job, struct buf *b, size_t *n)
+{
+    for (size_t i = 0; i < job->in->n_runs && *n < 12; i++) {
+        const struct check_runs *r = &job->in->runs[i];
+        if (is_metric(r) || (*r->name && work_of(r->series) > 0))
+            buf_printf(b, "%s%.80s", (*n)++ ? ", " : "", r->name);
+    }
+}
+
 static bool is_rate(enum rule_kind kind)
 {
     return kind == RULE_RATE || kind == RULE_FLOPS;

@@ -15,6 +15,22 @@ void check_scopes_done(struct check_job *job)
     selection_done(&job->all_scopes);
 }
 
+static int no_scopes(struct check_job *job, const struct rule *rule)
+{
+    autobuf struct buf b = {0};
+    size_t n = 0;
+    check_list_rates(job, &b, &n);
+    if (rule->kind != RULE_RATE || !n)
+        return check_fail(job, rule,
+                          "there are no scopes in the profile: put KELVIN_SCOPE(\"name\") of "
+                          "kelvin.h into the program");
+    return check_fail(job, rule,
+                      check_text(job,
+                                 "there is no rate of '%s', and no scopes are in the profile; "
+                                 "there are: %s",
+                                 rule->function, buf_cstr(&b)));
+}
+
 /* Sum the spans up, the first time that a rule is about them. */
 static int sum_scopes(struct check_job *job, const struct rule *rule)
 {
@@ -24,9 +40,7 @@ static int sum_scopes(struct check_job *job, const struct rule *rule)
     if (job->has_scopes)
         return 0;
     if (!s && !scopetree_find(job->in->selection->profile, &ref))
-        return check_fail(job, rule,
-                          "there are no scopes in the profile: put KELVIN_SCOPE(\"name\") of "
-                          "kelvin.h into the program");
+        return no_scopes(job, rule);
     if (!s) {
         job->all_scopes = selection_all(job->in->selection->profile, ref);
         s = &job->all_scopes;
@@ -63,6 +77,16 @@ static bool count_of(const struct check_job *job, const char *name, double *ret)
     return flat >= 0;
 }
 
+/* Whether the program itself counts what RULE is about. */
+static bool counts_itself(struct check_job *job, const struct rule *rule)
+{
+    const struct selection *s = job->in->selection;
+    struct value_ref ref;
+    double count;
+    bool scoped = s && (job->in->scopes || scopetree_find(s->profile, &ref));
+    return scoped && sum_scopes(job, rule) == 0 && count_of(job, rule->function, &count);
+}
+
 /* --- what there is --- */
 
 static int no_such_scope(struct check_job *job, const struct rule *rule, const char *name)
@@ -80,6 +104,8 @@ static int no_such_scope(struct check_job *job, const struct rule *rule, const c
         if (profile_counts(p, &p->counters.at[i]))
             buf_printf(&b, "%s%.*s", n++ ? ", " : "",
                        TEXT_ARG(profile_str(p, p->counters.at[i].name)));
+    if (rule->kind == RULE_RATE)
+        check_list_rates(job, &b, &n);
     return check_fail(job, rule, buf_cstr(&b));
 }
 
@@ -142,15 +168,23 @@ static const char *doubt_of_pool(struct check_job *job)
         return NULL;
     return check_text(job,
                       "the recording holds %llu runs of a short program, and how often "
-                      "something happened in each is not known",
+                      "something happened in each is not known; a longer run, or pool-time = 0 in "
+                      "a suite, makes it one",
                       (unsigned long long)runs);
 }
 
 /* --- verdicts --- */
 
+/* A counter or scope of the program, else what the suite counts per run. */
 static int check_rate(struct check_job *job, const struct rule *rule, struct check_result *ret)
 {
+    const struct check_runs *runs = check_find_rate(job, rule->function),
+                            *items = check_find_items(job, rule->function);
     double count;
+    if (runs || (items && !counts_itself(job, rule)))
+        return check_run_rate(job, rule, runs ? runs : items, ret);
+    if (sum_scopes(job, rule) != 0)
+        return -1;
     if (!count_of(job, rule->function, &count))
         return no_such_scope(job, rule, rule->function);
     struct check_value v = value_of_rate(job, count, job->scopes.selection->stream->lost > 0);
@@ -178,14 +212,10 @@ static int multiply_bounds(struct check_job *job, const struct rule *rule, struc
 
 int check_scopes(struct check_job *job, const struct rule *rule, struct check_result *ret)
 {
-    const struct check_runs *runs =
-        rule->kind == RULE_RATE ? check_find_rate(job, rule->function) : NULL;
-    if (runs)
-        return check_run_rate(job, rule, runs, ret);
-    if (sum_scopes(job, rule) != 0)
-        return -1;
     if (rule->kind == RULE_RATE)
         return check_rate(job, rule, ret);
+    if (sum_scopes(job, rule) != 0)
+        return -1;
     struct interval bounds = rule_bounds(rule);
     uint64_t lost = job->scopes.selection->stream->lost;
     int flat = scope_find(&job->scopes, text_of(rule->function));

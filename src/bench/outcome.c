@@ -142,7 +142,7 @@ void outcome_build(struct outcome *o)
 void outcome_compare(struct outcome *o, const struct series_set *before)
 {
     const struct session_opts *with = &o->session.opts;
-    struct verdict_rules rules = {with->measure, with->band, with->risk, with->gates};
+    struct verdict_rules rules = {with->measure, with->band, with->risk, with->gates, with->busy};
     verdict_compare_sets(&o->against, before, &o->session.set, &rules);
     o->has_baseline = true;
 }

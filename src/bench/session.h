@@ -49,6 +49,7 @@ struct session_opts {
     const char *filter; /* of those only names that have this in them; NULL = all */
     uint64_t seed;
     const struct opt_list *gates; /* "NAME=10%" or "10%"; NULL = none */
+    bool busy;                    /* other programs take part in what is measured: see verdict.h */
     bool gate_decides; /* stop when gates are decided, by CPU time too, whatever the verdict */
     void (*progress)(void *to, const struct session_progress *p); /* NULL = none */
     void *progress_to;

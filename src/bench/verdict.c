@@ -252,6 +252,15 @@ static void look_at_tails(struct comparison *c, const struct verdict_values *v, 
         c->gate = GATE_UNDECIDED;
 }
 
+/* Whether it rests on wall time of which no CPU time is known. */
+static bool is_wall_alone(const struct comparison *c)
+{
+    for (size_t i = 0; i < c->after->runs.n && c->measure == MEASURE_TIME; i++)
+        if (isfinite(c->after->runs.at[i].value[MEASURE_CPU]))
+            return false;
+    return c->measure == MEASURE_TIME;
+}
+
 void verdict_compare(struct comparison *c, const struct verdict_opts *o)
 {
     struct verdict_values v = verdict_values(c);
@@ -260,8 +269,8 @@ void verdict_compare(struct comparison *c, const struct verdict_opts *o)
     c->gate = paired_gate(&c->paired, c->limit, o->band);
     look_at_tails(c, &v, o->look);
     ask_cpu_time(c, o);
-    if (c->gate == GATE_BROKEN && o->busy && c->apart && !is_count(c))
-        c->gate = GATE_UNDECIDED;
+    if (o->busy && c->apart && !is_count(c) && (c->gate == GATE_BROKEN || is_wall_alone(c)))
+        c->gate = c->gate == GATE_NONE ? GATE_NONE : GATE_UNDECIDED;
     if (c->gate == GATE_UNDECIDED && !isfinite(c->paired.interval.high) &&
         is_gross(c, &v, o->busy)) {
         c->paired.verdict = VERDICT_SLOWER;
@@ -273,7 +282,7 @@ void verdict_compare(struct comparison *c, const struct verdict_opts *o)
 void verdict_compare_sets(struct comparisons *to, const struct series_set *before,
                           const struct series_set *now, const struct verdict_rules *rules)
 {
-    struct verdict_opts opts = {.band = rules->band, .risk = rules->risk};
+    struct verdict_opts opts = {.band = rules->band, .risk = rules->risk, .busy = rules->busy};
     for (size_t i = 0; i < now->series.n; i++)
         opts.comparisons += series_find(before, now->series.at[i].name) != NULL;
     for (size_t i = 0; i < now->series.n; i++) {

@@ -39,8 +39,9 @@ struct verdict_opts {
     int look;           /* side by side: the number of the look, or PAIRED_ONLY_LOOK */
 
     /*
-     * Other programs take part in what is measured. Then times of two sessions break no gate: what
-     * else ran now or then is part of them. Counts and runs side by side are not affected.
+     * Other programs take part in what is measured. Then times of two sessions break no gate, and
+     * where CPU time is not known wall time keeps none: what else ran now or then is part of them.
+     * Counts and runs side by side are not affected.
      */
     bool busy;
 };
@@ -57,6 +58,7 @@ struct verdict_rules {
     enum measure measure;
     double band, risk;
     const struct opt_list *gates; /* "10%", "NAME=10%"; see gates.h */
+    bool busy;                    /* see struct verdict_opts */
 };
 
 /* Compare what both sets have, as measured apart; all of them share the risk. Adds to TO. */

@@ -41,7 +41,7 @@ static int print_topic(const char *topic, const char *as)
     const struct command *c = command_find(topic);
     if (strcmp(topic, "formats") == 0)
         manual_formats(stdout);
-    else if (strcmp(topic, "suite") == 0)
+    else if (strcmp(topic, "suite") == 0 || strcmp(topic, "kelvin.conf") == 0)
         manual_suite(stdout);
     else if (!c)
         return no_topic(topic);

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "bench/verdict.h"
 #include "model/meta_words.h"
 #include "stats/repeats.h"
 #include "suite/judge.h"
@@ -313,6 +314,11 @@ void page_absent(struct document *d, const struct suite_result *r)
             autofree char *what = mem_printf("absent: metric %s", r->metrics.at[i].metric->name);
             document_item(d, what, suite_why_no_metric(&r->metrics.at[i]), "");
         }
+    for (size_t i = 0; r->variants && i < r->variants->absent.n; i++) {
+        struct text why = text_of(r->variants->absent.at[i]), name = text_cut(&why, ':');
+        autofree char *what = mem_printf("absent: variant %.*s", TEXT_ARG(name));
+        document_item(d, what, text_trim(why).at, "");
+    }
 }
 
 /* The figures that matter most, in a sentence. */
@@ -356,6 +362,23 @@ static void page_add_finders(struct document *d, const struct suite *s,
                   conf_text(&s->conf, "", "check.max-findings"));
 }
 
+/* What else is not decided, of which the page has the figures further down. */
+static void add_open(struct document *d, const struct suite_result *r)
+{
+    const struct suite_benchmarks *b = r->benchmarks;
+    bool metrics = suite_metrics_gate(r, GATE_UNDECIDED);
+    bool benchmarks =
+        b && verdict_worst(b->outcome.against.at, b->outcome.against.n) == GATE_UNDECIDED;
+    if (metrics || benchmarks)
+        document_text(d,
+                      "These runs cannot show whether some of its %s are worse than the suite "
+                      "allows: raise its decide-time, or use a quieter machine.",
+                      metrics ? "metrics" : "benchmarks");
+    if (b && b->gone.n)
+        document_text(d, "Benchmarks that the baseline has and this run does not: %zu (see below).",
+                      b->gone.n);
+}
+
 static void add_failure(struct document *d, const struct suite *s, const struct suite_result *r)
 {
     static const char *const headings[] = {
@@ -390,6 +413,8 @@ static void add_failure(struct document *d, const struct suite *s, const struct 
                           ? "Other figures of it are inconclusive"
                           : "These runs cannot show whether it is slower than the suite allows",
                       r->looks ? "its decide-time" : "its runs");
+    if (r->outcome == SUITE_INCONCLUSIVE)
+        add_open(d, r);
     if (!r->has_check && !suite_checked(r) && !r->failure && *judge_rules_path(s, r))
         document_text(d, "There is no recording to check the rules against.");
 }

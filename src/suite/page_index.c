@@ -457,7 +457,7 @@ static void note_absent(struct buf *b, const struct suite_result *r)
             buf_printf(next_note(b), "no metric %s: %s", r->metrics.at[i].metric->name,
                        suite_why_no_metric(&r->metrics.at[i]));
     for (size_t i = 0; r->variants && i < r->variants->absent.n; i++)
-        buf_printf(next_note(b), "%s", r->variants->absent.at[i]);
+        buf_printf(next_note(b), "no variant %s", r->variants->absent.at[i]);
 }
 
 static void note_rules(struct buf *b, const struct suite_result *r, enum check_verdict verdict)

@@ -184,12 +184,14 @@ void receipt_compared(struct json *j, const char *key, bool known, const struct 
         json_null(j);
         return;
     }
+    bool more = c->after->more_is_better; /* then it was compared by 1 / value */
+    struct interval i = p->interval;
     json_open(j, '{');
     receipt_put_str(j, "verdict", verdict_names[p->verdict]);
-    json_put_number(j, "ratio", p->ratio);
-    json_put_number(j, "low", p->interval.low);
-    json_put_number(j, "high", p->interval.high);
-    json_put_number(j, "allowed", 1 + c->limit);
+    json_put_number(j, "ratio", more ? 1 / p->ratio : p->ratio);
+    json_put_number(j, "low", more ? 1 / i.high : i.low);
+    json_put_number(j, "high", more ? 1 / i.low : i.high);
+    json_put_number(j, "allowed", more ? 1 / (1 + c->limit) : 1 + c->limit);
     json_put_bool(j, "broken", c->gate == GATE_BROKEN);
     json_put_bool(j, "undecided", c->gate == GATE_UNDECIDED);
     json_close(j, '}');

@@ -82,13 +82,9 @@ static void variant_row(struct document *d, const struct suite *s, const struct 
 void page_variants(struct document *d, const struct suite *s, const struct suite_result *r)
 {
     const struct suite_variants *v = r->variants;
-    if (!v)
+    if (!v || !v->ran)
         return;
     document_heading(d, "Variants");
-    for (size_t i = 0; i < v->absent.n; i++)
-        document_item(d, "absent", v->absent.at[i], "");
-    if (!v->ran)
-        return;
     document_table(d, variant_columns, sizeof variant_columns / sizeof *variant_columns);
     for (size_t i = 0; i < v->outcome.session.set.series.n; i++)
         variant_row(d, s, v, i);

@@ -94,7 +94,8 @@ static struct session_opts benchmarks_opts(const struct run *r, const struct sui
         .results = *w->workload.results ? w->workload.results : NULL,
         .filter = *w->workload.filter ? w->workload.filter : NULL,
         .measure = fingerprint_is_busy(&r->suite.host) && !no_cpu ? MEASURE_CPU : MEASURE_TIME,
-        .gates = beside ? &w->benchmarks->gates : NULL,
+        .gates = r->suite.against ? &w->benchmarks->gates : NULL,
+        .busy = fingerprint_is_busy(&r->suite.host),
         .gate_decides = decide};
 }
 

@@ -46,6 +46,7 @@ static double metrics_take_one(struct metric *m, struct text said, struct timesp
     size_t n = 0;
     double value = m->pattern ? metric_in_output(m, said, &n) : metric_in_file(m, since);
     m->most_matches = n > m->most_matches ? n : m->most_matches;
+    m->was_long |= said.n >= RUN_METRICS_KEPT;
     return value;
 }
 

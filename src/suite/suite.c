@@ -278,9 +278,12 @@ const char *suite_why_no_metric(const struct suite_metric *m)
 {
     if (!m->runs || !m->runs->runs.n)
         return "nothing was measured";
-    return m->metric->pattern ? "its pattern matched a number in the output of no run"
-           : *m->metric->file ? "no run wrote a file with that number"
-                              : "no run was timed";
+    if (m->metric->pattern)
+        return m->metric->was_long
+                   ? "its pattern matched a number in the last 64 KiB of no run's output: print it "
+                     "at the end, or write it to a file ('json')"
+                   : "its pattern matched a number in the output of no run";
+    return *m->metric->file ? "no run wrote a file with that number" : "no run was timed";
 }
 
 void suite_say_metric_doubt(struct buf *b, const struct suite_metric *m)
@@ -356,7 +359,9 @@ void suite_say_comparison(struct buf *b, const struct suite *s, const struct sui
         .limit = *conf_text(&s->conf, r->workload.name, "workload.max-regression")
                      ? "its max-regression"
                      : "check.max-regression",
-        .more = benchmark ? "raise its 'decide-time', or use a quieter machine"
+        .more = benchmark && c->apart
+                    ? "the baseline's program did not run beside it; use a quieter machine"
+                : benchmark ? "raise its 'decide-time', or use a quieter machine"
                 : c->after == r->bench && r->looks
                     ? "raise its 'decide-time', or use a quieter machine"
                 : c->after == r->bench ? "raise its 'runs', or use a quieter machine"

@@ -58,6 +58,10 @@ small() {
         kelvin help $command
         ! grep ' $' <<<"$output" || fail "$command"
     done
+    kelvin help suite
+    keys=$output
+    kelvin help kelvin.conf
+    [ "$output" = "$keys" ] || fail "$output"
     kelvin help formats
     [ "$(sed -n 's/^  \([^ ]* *\).*/\1/p' <<<"$output" | awk '{ print length }' | sort -u | wc -l)" = 1 ] || fail "$output"
 }

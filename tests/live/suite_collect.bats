@@ -247,6 +247,9 @@ CONF
     [[ $stderr == *"rate 100 -> 90.91 points (-9.1%, -9.1 to -9.1%): worse by more than the 5% allowed"* ]]
     [[ $stderr == *"loss 10 -> 11 (+10.0%, +10.0 to +10.0%): worse by more than the 5% allowed"* ]]
     has perf-failed/summary.md 'rate 100'
+    # As the number itself goes: less of it is below 1.
+    [ "$(jq -c '.workloads[0].against["metric rate"] | [.ratio, .low, .high, .allowed] | map(. * 100 | round)' perf-failed/run.json)" = '[91,91,91,95]' ] ||
+        fail "$(jq -c '.workloads[0].against' perf-failed/run.json)"
     WORK=9 kelvin run --against main
     [ "$status" = 0 ] || fail "a rate that rose: $status" "$stderr"
     [[ $stderr == *"rate 100 -> 111.1 points (+11.1%, "*": better"* ]]
@@ -263,6 +266,12 @@ CONF
     [ "$status" = 4 ]
     [[ $stderr == *"small: no metric lost: its pattern matched a number in the output of no run"* ]]
     has perf-failed/small.md 'absent: metric lost'
+    # What stands before the end of a long output is not searched: that is said.
+    printf '#!/bin/sh\necho nowhere 7\nyes | head -c 200000\n' >long
+    chmod +x long
+    WORK=10 kelvin run --set workload.small.command=./long
+    [ "$status" = 4 ]
+    said "small: no metric lost: its pattern matched a number in the last 64 KiB of no run's output"
 }
 
 @test "of several matches the last counts, and a number missing in one of ten runs is told" {
@@ -399,7 +408,8 @@ CONF
     [ "$status" = 4 ] || fail "$status" "$stderr"
     [[ $stderr == *$'\n        cc: error:'* ]] || fail "lines of the build: $stderr"
     [[ $stderr == *"small: no variant broken: its build ended with exit code 1"* ]]
-    has perf-failed/small.md 'absent.*broken'
+    has perf-failed/small.md 'absent: variant broken.*its build ended with exit code 1'
+    has perf-failed/summary.md 'no variant broken: its build ended'
     has perf-failed/small.md '| twice |'
     [[ "$(jq -r '.workloads[0].variants_absent[]' perf-failed/run.json)" == "broken: its build ended with exit code 1"* ]] ||
         fail "$(jq -c '.workloads[0] | .variants_absent, .variants' perf-failed/run.json)"

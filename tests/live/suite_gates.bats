@@ -167,6 +167,26 @@ S
     said "none of its 2 benchmarks has 'ZZZ' in its name"
 }
 
+@test "benchmarks whose program no baseline keeps are gated by what was measured then" {
+    cat >crit.sh <<'S'
+#!/bin/sh
+mkdir -p crit/sum/new
+printf '{"group_id":"sum","function_id":null,"value_str":null,"throughput":null,"full_id":"sum"}' >crit/sum/new/benchmark.json
+printf '{"mean":{"point_estimate":%s}}' "$(cat ns)" >crit/sum/new/estimates.json
+S
+    echo 100.0 >ns
+    printf '[workload c]\ncommand = sh crit.sh\ncollect = benchmarks\nresults = crit\nruns = 6\n' >>kelvin.conf
+    kelvin run -q c --save base
+    exits 0
+    echo 150.0 >ns
+    kelvin run c --against base
+    [ "$status" = 3 ] || [ "$status" = 4 ] || fail "half as slow again: exit code $status" "$stderr"
+    said "c: sum' is" # more than the 5% that check.max-regression allows, or not decided on a busy machine
+    echo 100.0 >ns
+    kelvin run c --against base
+    [ "$status" = 0 ] || [ "$status" = 4 ] || fail "the same: exit code $status" "$stderr"
+}
+
 @test "a gate does not pass where slow runs come more often and the mean grows" {
     local opts=(--set workload.small.decide-time=0 --set workload.small.runs=60 --set workload.small.max-regression=40)
     kelvin run -q --save base "${opts[@]}"

@@ -255,6 +255,10 @@ static void fit_work_memory_and_metrics_have_rules(void **state)
     comes_out(&b.in, "gflops dot/n=64 4..4.5", CHECK_HOLDS, "GFLOP/s"); /* 128 / 30 ns */
     comes_out(&b.in, "rate dot/n=64 >= 2000000000", CHECK_HOLDS, "/s");
     comes_out(&b.in, "rate tps >= 50", CHECK_FAILS, "/s");
+    b.runs[2].name = "puts/s"; /* items = 80 puts */
+    comes_out(&b.in, "rate puts >= 40", CHECK_HOLDS, "/s");
+    comes_out(&b.in, "rate puts/s >= 50", CHECK_FAILS, "/s");
+    b.runs[2].name = "tps";
     comes_out(&b.in, "memory <= 1000008 B", CHECK_FAILS, "largest of all runs");
     comes_out(&b.in, "memory <= 1000009 B", CHECK_HOLDS, "largest of all runs");
     comes_out(&b.in, "metric tps 40..42", CHECK_HOLDS, "median");

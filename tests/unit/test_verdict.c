@@ -265,6 +265,20 @@ static void other_programs_do_not_break_a_gate(void **state)
     assert_int_equal(c.gate, GATE_UNDECIDED);
     verdict_compare(&c, &once);
     assert_int_equal(c.gate, GATE_BROKEN);
+    c.limit = 0.9;
+    verdict_compare(&c, &once);
+    assert_int_equal(c.gate, GATE_HOLDS);
+    verdict_compare(&c, &busy); /* the baseline's hour may have been as busy */
+    assert_int_equal(c.gate, GATE_UNDECIDED);
+    for (size_t i = 0; i < 30; i++)
+        for (int k = 0; k < 2; k++)
+            sets[k].series.at[0].runs.at[i].value[MEASURE_CPU] = (k ? 50 : 40) + (double)(i % 3);
+    verdict_compare(&c, &busy);
+    assert_int_equal(c.gate, GATE_HOLDS);
+    c.limit = NAN;
+    verdict_compare(&c, &busy);
+    assert_int_equal(c.gate, GATE_NONE);
+    c.limit = 0.1;
     support_series(&sets[0], "it", MEASURE_INSTRUCTIONS, 100, 0, 30);
     support_series(&sets[1], "it", MEASURE_INSTRUCTIONS, 150, 0, 30);
     c.measure = MEASURE_INSTRUCTIONS;
