@@ -87,6 +87,14 @@ static bool scatters(const struct comparison *c)
     return isfinite(half) && c->band > 0 && half > 10 * c->band;
 }
 
+/* Whether the gate is open for another reason than its interval: which is all on one side. */
+static bool is_open_otherwise(const struct comparison *c)
+{
+    double most = 1 + fmax(c->limit, c->band);
+    return c->gate == GATE_UNDECIDED &&
+           (c->paired.interval.low > most || c->paired.interval.high <= most);
+}
+
 static void say_undecided(struct buf *b, const struct comparison *c,
                           const struct comparison_words *w)
 {
@@ -103,7 +111,7 @@ static void say_undecided(struct buf *b, const struct comparison *c,
         return;
     if (c->unconfirmed)
         buf_str(b, ": CPU time does not match, so other processes or waiting may be the cause");
-    else if (w->more && scatters(c))
+    else if (w->more && scatters(c) && !is_open_otherwise(c))
         buf_str(b, ": its runs differ too much; a quieter machine or longer runs would help");
     else if (w->more)
         buf_printf(b, ": %s", w->more);

@@ -359,8 +359,9 @@ void suite_say_comparison(struct buf *b, const struct suite *s, const struct sui
         .limit = *conf_text(&s->conf, r->workload.name, "workload.max-regression")
                      ? "its max-regression"
                      : "check.max-regression",
-        .more = benchmark && c->apart
-                    ? "the baseline's program did not run beside it; use a quieter machine"
+        .more = c->apart && (benchmark || c->after == r->bench)
+                    ? "the baseline's program did not run beside it; use a quieter machine, or "
+                      "more 'runs'"
                 : benchmark ? "raise its 'decide-time', or use a quieter machine"
                 : c->after == r->bench && r->looks
                     ? "raise its 'decide-time', or use a quieter machine"

@@ -287,6 +287,26 @@ static void other_programs_do_not_break_a_gate(void **state)
     sets_done(sets);
 }
 
+static void a_gate_that_others_leave_open_does_not_blame_the_runs(void **state)
+{
+    struct verdict_opts busy = once;
+    struct series_set sets[2] = {0};
+    autobuf struct buf said = {0};
+    (void)state;
+    busy.busy = true;
+    struct comparison c = pair_of(sets, MEASURE_TIME, 2500);
+    for (size_t i = 0; i < 30; i++)
+        sets[1].series.at[0].runs.at[i].value[MEASURE_TIME] *= 1 + 0.1 * (double)(i % 3);
+    c.limit = 0.1;
+    c.apart = true;
+    verdict_compare(&c, &busy);
+    assert_int_equal(c.gate, GATE_UNDECIDED);
+    comparison_say(&said, &c, &(struct comparison_words){.more = "ask again"});
+    if (!strstr(buf_cstr(&said), ": ask again"))
+        fail_msg("%s", buf_cstr(&said));
+    sets_done(sets);
+}
+
 static void side_by_side_only_blocks_with_both_count(void **state)
 {
     struct series_set sets[2] = {0};
@@ -546,6 +566,7 @@ int main(void)
         cmocka_unit_test(a_gate_does_not_hold_where_the_mean_breaks_it),
         cmocka_unit_test(a_change_left_open_but_allowed_is_told_as_that),
         cmocka_unit_test(other_programs_do_not_break_a_gate),
+        cmocka_unit_test(a_gate_that_others_leave_open_does_not_blame_the_runs),
         cmocka_unit_test(side_by_side_only_blocks_with_both_count),
         cmocka_unit_test(comparisons_made_at_once_share_the_risk),
         cmocka_unit_test(the_worst_gate_decides),
