@@ -8,7 +8,7 @@
 /* One line, whatever kind it turns out to be. */
 struct line {
     struct program_result result;
-    char *equal, *race, *cliff, *interleave, *error, *message;
+    char *equal, *race, *cliff, *interleave, *schedule, *error, *message;
     double cases, ratio, low, high, min_speedup; /* of proofs and races; NAN = not reported */
     double schedules, preemptions;               /* of interleavings; NAN = not reported */
     bool greeting, end, has_ok, ok;
@@ -22,6 +22,7 @@ static void line_done(struct line *l)
     free(l->race);
     free(l->cliff);
     free(l->interleave);
+    free(l->schedule);
     free(l->error);
     free(l->message);
 }
@@ -46,6 +47,7 @@ static void take_member(struct line *l, struct jsonread *j, const char *key)
             {"race", offsetof(struct line, race)},
             {"cliff", offsetof(struct line, cliff)},
             {"interleave", offsetof(struct line, interleave)},
+            {"schedule", offsetof(struct line, schedule)},
             {"error", offsetof(struct line, error)},
             {"message", offsetof(struct line, message)},
         },
@@ -163,8 +165,10 @@ static void add_failure(struct program_answer *a, const struct line *l)
     if (l->error)
         *vec_push(&a->failures) = mem_strdup(l->error);
     else if (l->has_ok && !l->ok && l->interleave)
-        *vec_push(&a->failures) = mem_printf("interleaving '%s' %s", l->interleave,
-                                             l->message ? l->message : "does not hold");
+        *vec_push(&a->failures) = mem_printf(
+            "interleaving '%s' %s%s%s", l->interleave, l->message ? l->message : "does not hold",
+            l->schedule && *l->schedule ? "; to run it again: --schedule " : "",
+            l->schedule ? l->schedule : "");
     else if (l->has_ok && !l->ok)
         *vec_push(&a->failures) =
             mem_printf("%s '%s' does not hold%s%s", l->race ? "race" : "equivalence",
