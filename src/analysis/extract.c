@@ -130,11 +130,15 @@ static void copy_stream(struct extract *e)
 static void copy_rows(struct extract *e)
 {
     const struct rows *r = &e->s->stream->rows;
+    int64_t *cut[STREAM_MAX_TYPES];
+    int n_types = e->s->stream->n_types;
+    for (int k = 0; k < n_types; k++)
+        cut[k] = selection_cut(e->s, k);
     for (size_t i = 0; i < e->s->n_rows; i++) {
         int64_t values[STREAM_MAX_TYPES];
         size_t row = selection_row(e->s, i);
-        for (int k = 0; k < e->s->stream->n_types; k++)
-            values[k] = k == e->s->type ? selection_values(e->s)[row] : r->value[k][row];
+        for (int k = 0; k < n_types; k++)
+            values[k] = cut[k] ? cut[k][row] : r->value[k][row];
         struct row to = {.stack = e->stack_of[r->stack[row].i],
                          .thread = r->thread[row],
                          .attrs = r->attrs ? r->attrs[row] : (struct attrs_id){0},
@@ -145,6 +149,8 @@ static void copy_rows(struct extract *e)
         struct err err; /* cannot fail: all rows together fit */
         profile_add_row(e->to, 0, &to, &err);
     }
+    for (int k = 0; k < n_types; k++)
+        free(cut[k]);
 }
 
 struct profile *extract_build(const struct selection *s)

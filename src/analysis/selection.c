@@ -245,21 +245,24 @@ static bool has_bounds(const struct selection *s)
     return s->moments.from_ns || s->moments.to_ns != UINT64_MAX;
 }
 
-/* Of waits that reach out of the range of time only the part inside counts. */
-static void cut_waits(struct selection *s)
+int64_t *selection_cut(const struct selection *s, int type)
 {
     enum stream_kind kind = stream_kind_of(s->profile, s->stream);
-    bool waits = kind == STREAM_WAITS && s->type != s->count_type;
-    if (!has_bounds(s) || !s->stream->rows.duration_ns || (!waits && kind != STREAM_WALL))
-        return;
+    struct selection of = *s;
     struct waitstream streams;
+    of.type = type;
+    if (!has_bounds(s) || !s->stream->rows.duration_ns ||
+        (kind != STREAM_WAITS && kind != STREAM_WALL))
+        return NULL;
     waitstream_find(s->profile, &streams);
+    if (kind == STREAM_WAITS && type == streams.wait_column[WAIT_COUNT])
+        return NULL;
     int64_t *inside = mem_calloc(s->stream->rows.n + 1, sizeof *inside);
     for (size_t i = 0; i < s->n_rows; i++) {
         size_t row = selection_row(s, i);
-        inside[row] = waitsum_value_inside(s, &streams, row);
+        inside[row] = waitsum_value_inside(&of, &streams, row);
     }
-    s->inside = inside;
+    return inside;
 }
 
 static void take_rows(struct selection *s, const uint8_t *out)
@@ -270,7 +273,7 @@ static void take_rows(struct selection *s, const uint8_t *out)
     s->rows = mem_array(n + 1, sizeof *s->rows);
     s->n_rows = 0;
     for_each_block(from, to, s->stream->rows.n) take_some_rows(s, out, from, to);
-    cut_waits(s);
+    s->inside = selection_cut(s, s->type);
     sum_rows(s);
 }
 

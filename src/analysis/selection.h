@@ -86,6 +86,12 @@ int selection_moments(const struct profile *p, const char *time, struct selectio
 /* The same rows of another column of the stream. Borrows from S; needs no selection_done(). */
 struct selection selection_of_type(const struct selection *s, int type);
 
+/*
+ * Of waits that reach out of the range of time, by row: the part of their values of TYPE that is
+ * inside. NULL where all of them count, as of other streams, and of the number of waits. Free it.
+ */
+int64_t *selection_cut(const struct selection *s, int type);
+
 /* Whether every row counts and stacks stay as they are. */
 static inline bool selection_is_all(const struct selection *s)
 {

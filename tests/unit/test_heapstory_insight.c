@@ -91,6 +91,14 @@ static void a_few_blocks_kept_since_the_start_are_no_leak(void **state)
     story_says(kept(1000, 16), "leak", NULL);
     story_says(kept(1000, 17), "leak", "tables never freed 1 MiB in 17 blocks");
     story_says(kept(9000, 16), "leak", "tables never freed 1 MiB in 16 blocks");
+    struct profile *p = new_heap(); /* half of them come later: so may more */
+    heap_took(p, &(struct heap_row){"tables", 1000, 8, MIB});
+    heap_took(p, &(struct heap_row){"tables", 9000, 8, MIB});
+    heap_took(p, &(struct heap_row){"tables", 10000, .leaked = 2 * MIB});
+    story_says(p, "leak", "tables never freed 2 MiB in 16 blocks");
+    p = kept(1000, 160); /* as many in each of ten processes */
+    meta_set_u64(&p->meta, META_HEAP_PROCESSES, 10);
+    story_says(p, "leak", NULL);
 }
 
 /* What is held in each twentieth of ten seconds; the last row ends the recording. */

@@ -57,7 +57,16 @@ static void without_a_frame_of_the_project_the_nearest_is_named(void **state)
                "    #0 0x55 in strdup (/src/app/x+0x8ea) (BuildId: 42f8)\n"
                "    #1 0x7f  ([stack]+0x20767)\n",
                "SEGV in strdup\n");
-    is_read_as(ASAN, "==9==" ASAN "stack-overflow on address 0x60 (pc 0x1)\n", "stack-overflow\n");
+    is_read_as(ASAN,
+               "==9==" ASAN "stack-overflow on address 0x60 (pc 0x1)\n"
+               "SUMMARY: AddressSanitizer: stack-overflow\n"
+               "    #0 0x55 in late /src/app/c.cc:1\n",
+               "stack-overflow\n");
+    is_read_as(ASAN,
+               "==9==" ASAN "SEGV on unknown address 0x00\n"
+               "    #0 0x55 in other /src/app2/d.c:3\n"
+               "    #1 0x55 in own /src/app/a.c:4\n",
+               "SEGV in own (a.c:4)\n"); /* a folder whose name only begins like the project's */
 }
 
 static void a_race_has_two_places(void **state)

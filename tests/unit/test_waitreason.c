@@ -169,6 +169,26 @@ static void what_is_not_known_is_called_that(void **state)
     assert_reason("schedule some_driver_ioctl | pipe_read do_nanosleep", WAIT_OTHER);
 }
 
+/* Such a frame has no function at all, or is named by its place when names were looked up. */
+static void frames_of_the_kernel_without_names_are_its_own(void **state)
+{
+    (void)state;
+    for (int named = 0; named < 3; named++) {
+        struct profile *p = profile_new();
+        struct frame_key bare = {.pc = 0x1000, .kind = FRAME_KERNEL};
+        struct stack_id stack =
+            stacks_push(&p->stacks, (struct stack_id){0},
+                        profile_add_named_frame(p, text_of("clock_nanosleep"), FRAME_USER));
+        if (named < 2)
+            stack = stacks_push(
+                &p->stacks, stack,
+                named ? profile_add_named_frame(p, text_of("[kernel+0x1000]"), FRAME_KERNEL)
+                      : profile_add_frame(p, &bare));
+        assert_int_equal(waitreason_of_stack(p, stack), named < 2 ? WAIT_SLEEP : WAIT_UNKNOWN);
+        profile_free(p);
+    }
+}
+
 static void every_reason_has_words(void **state)
 {
     (void)state;
@@ -190,6 +210,7 @@ int main(void)
         cmocka_unit_test(the_function_that_says_most_counts),
         cmocka_unit_test(a_futex_is_what_the_program_uses_it_for),
         cmocka_unit_test(what_is_not_known_is_called_that),
+        cmocka_unit_test(frames_of_the_kernel_without_names_are_its_own),
         cmocka_unit_test(every_reason_has_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

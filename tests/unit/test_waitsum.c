@@ -348,7 +348,8 @@ static void names_of_runtimes_are_known(void **state)
                                           "void std::call_once<int>",
                                           "<std::net::TcpStream as std::io::Read>::read",
                                           "<&dyn core::ops::function::Fn<()> as X>::call",
-                                          "alloc::vec::Vec<T>::push"};
+                                          "<&mut core::iter::Map<I> as Iterator>::next"};
+    assert_true(waitsum_is_runtime(text_of("alloc::vec::Vec<T>::push")));
     static const char *const own[] = {"app::critical",
                                       "main",
                                       "Pool::run(std::function<void ()>)",

@@ -1,4 +1,5 @@
 /* Running and waiting in one stream, and how parallel threads were. */
+#include "analysis/extract.h"
 #include "analysis/parallel.h"
 #include "analysis/selection.h"
 #include "analysis/walljoin.h"
@@ -132,6 +133,7 @@ static void test_of_waits_only_the_part_in_a_range_of_time_counts(void **state)
     assert_int_equal(total_in(x.p, "blocked", "50%..100%"), 100);
     assert_int_equal(total_in(x.p, "runnable", "0%..65%"), 50);
     assert_int_equal(total_in(x.p, "runnable", "65%.."), 50);
+    assert_int_equal(total_in(x.p, "waits", "0%..50%"), 1); /* a number is not cut */
     assert_int_equal(walljoin_add(x.p, &err), 0);
     assert_int_equal(total_in(x.p, "wall", NULL), 2000);
     /* A's sample stands for 500. B ran for 300, nobody knows when. */
@@ -179,6 +181,69 @@ static void test_rows_of_a_thread_add_up_to_its_wall_time(void **state)
     assert_int_equal(wall_of(x.p, "b", "[blocked: lock]"), 600);
     assert_int_equal(wall_of(x.p, "b", "[runnable]"), 100);
     assert_int_equal(wall_of(x.p, "b", "[running, not seen]"), 300);
+    profile_free(x.p);
+}
+
+/* What is written out of a range of time is cut in all columns, whichever was asked for. */
+static void test_a_part_that_is_written_out_has_all_columns_of_the_part(void **state)
+{
+    static const char *const columns[] = {"waits", "blocked", "runnable"};
+    (void)state;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        struct waiting x = two_threads();
+        struct selection_opts opts = {.time = "55%..65%"};
+        struct selection s;
+        struct value_ref v;
+        struct err err;
+        assert_int_equal(profile_pick_value(x.p, NULL, columns[i], &v, &err), 0);
+        assert_int_equal(selection_build(&s, x.p, v, &opts, &err), 0);
+        struct profile *part = extract_build(&s);
+        const struct value_type *types = profile_stream(part, 0)->types;
+        assert_int_equal(types[x.w.wait_column[WAIT_COUNT]].total, 2);
+        assert_int_equal(types[x.w.wait_column[WAIT_BLOCKED]].total, 50);
+        assert_int_equal(types[x.w.wait_column[WAIT_RUNNABLE]].total, 50);
+        profile_free(part);
+        selection_done(&s);
+        profile_free(x.p);
+    }
+}
+
+/* A row that stands for many waits lasts for none, and their time is that of all of them. */
+static void test_a_sum_of_waits_is_at_its_moment(void **state)
+{
+    struct waiting x = two_threads();
+    struct err err;
+    (void)state;
+    int64_t values[WAIT_COLUMNS] = {[WAIT_COUNT] = 9, [WAIT_BLOCKED] = 90, [WAIT_RUNNABLE] = 30};
+    struct row row = {
+        .stack = x.lock, .thread = x.a, .has_time = true, .time_ns = 1050, .values = values};
+    assert_int_equal(profile_add_row(x.p, x.w.waits, &row, &err), 0);
+    assert_int_equal(walljoin_add(x.p, &err), 0);
+    struct value_ref v;
+    assert_int_equal(profile_pick_value(x.p, NULL, WALL_VALUE, &v, &err), 0);
+    const struct rows *r = &profile_stream(x.p, v.stream)->rows;
+    size_t found = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (r->value[v.type][i] == 90 || r->value[v.type][i] == 30) {
+            assert_int_equal(r->time_ns[i], 1050);
+            assert_int_equal(r->duration_ns[i], 0);
+            found++;
+        }
+    assert_int_equal(found, 2);
+    profile_free(x.p);
+}
+
+/* Its samples have the name of before: it was seen running, all the same. */
+static void test_a_thread_that_takes_another_name_is_one(void **state)
+{
+    struct waiting x = two_threads();
+    struct err err;
+    (void)state;
+    struct thread_key key = {profile_add_str(x.p, text_of("renamed")), 10, 10};
+    add_states(&x, profile_add_thread(x.p, &key), 200, 0, 0);
+    assert_int_equal(walljoin_add(x.p, &err), 0);
+    assert_int_equal(wall_of(x.p, "a", "work"), 1200);
+    assert_int_equal(wall_of(x.p, "renamed", NULL), 0);
     profile_free(x.p);
 }
 
@@ -242,6 +307,9 @@ int main(void)
         cmocka_unit_test(test_of_waits_only_the_part_in_a_range_of_time_counts),
         cmocka_unit_test(test_a_wait_for_a_wakeup_and_then_a_cpu_is_cut_where_it_woke),
         cmocka_unit_test(test_rows_of_a_thread_add_up_to_its_wall_time),
+        cmocka_unit_test(test_a_part_that_is_written_out_has_all_columns_of_the_part),
+        cmocka_unit_test(test_a_sum_of_waits_is_at_its_moment),
+        cmocka_unit_test(test_a_thread_that_takes_another_name_is_one),
         cmocka_unit_test(test_without_waits_there_is_no_wall_time),
         cmocka_unit_test(test_who_ran_alone_and_what_the_others_waited_for),
         cmocka_unit_test(test_unknown_time_is_not_taken_for_running),
