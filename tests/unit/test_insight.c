@@ -410,6 +410,36 @@ static void functions_are_hot_from_a_tenth_on(void **state)
     assert_says(PLAIN "main;parse 120\n", "", ""); /* 10.7 %, but not surely a tenth */
 }
 
+/* PLAIN, and code made at run time with SAMPLES samples beside a function with others. */
+static char *advice_beside_jit(int64_t samples, int64_t others)
+{
+    struct profile *p = support_folded(PLAIN);
+    struct err err;
+    for (int i = 0; i < 2; i++) {
+        struct frame_id frame = profile_add_named_frame(p, text_of(i ? "parse" : "LazyCompile:*f"),
+                                                        i ? FRAME_USER : FRAME_JIT);
+        struct row r = {.stack = stacks_intern(&p->stacks, &frame, 1),
+                        .values = i ? &others : &samples};
+        if (*r.values)
+            assert_int_equal(profile_add_row(p, 0, &r, &err), 0);
+    }
+    autobuf struct buf ids = {0}, evidence = {0}, advice = {0};
+    ask_both(p, &ids, &evidence, &advice);
+    return mem_strdup(buf_cstr(&advice));
+}
+
+/* No file has its lines: nothing can be annotated. */
+static void of_code_made_at_run_time_the_callers_are_the_advice(void **state)
+{
+    (void)state;
+    autofree char *hot = advice_beside_jit(200, 0), *both = advice_beside_jit(250, 250);
+    autofree char *most = advice_beside_jit(9000, 0), *plain = advice_beside_jit(0, 9000);
+    assert_string_equal(hot, "Its callers show where to make fewer calls.");
+    assert_non_null(strstr(both, "'kelvin annotate' shows a function's hottest lines."));
+    assert_non_null(strstr(most, "the hot paths show its callers"));
+    assert_null(strstr(plain, "the hot paths show its callers"));
+}
+
 static void samples_that_two_insights_count_are_told(void **state)
 {
     (void)state;
@@ -689,6 +719,7 @@ int main(void)
         cmocka_unit_test(nobody_starts_where_the_kernel_had_most_of_the_time),
         cmocka_unit_test(names_too_long_for_a_sentence_are_cut),
         cmocka_unit_test(functions_are_hot_from_a_tenth_on),
+        cmocka_unit_test(of_code_made_at_run_time_the_callers_are_the_advice),
         cmocka_unit_test(samples_that_two_insights_count_are_told),
         cmocka_unit_test(the_caller_behind_the_allocator_is_named),
         cmocka_unit_test(gains_are_of_what_was_seen),

@@ -73,20 +73,26 @@ static void stacks_that_end_early_are_advised_on_by_their_reason(void **state)
 static void stacks_that_end_in_code_made_at_run_time_are_the_runtimes(void **state)
 {
     (void)state;
-    struct profile *p = support_folded(PLAIN);
-    struct frame_id jit = profile_add_named_frame(p, text_of("jitted"), FRAME_JIT);
-    struct frame_id end = profile_add_named_frame(p, text_of("[unfinished]"), FRAME_USER);
-    struct stack_id stack = stacks_intern_leaf_first(&p->stacks, (struct frame_id[]){jit, end}, 2);
-    struct row row = {.stack = stack, .values = (int64_t[]){80}};
-    struct err err;
-    assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
-    profile_stream(p, 0)->types[0].role = ROLE_SAMPLES;
-    profile_set_unfinished(p, 0, "no unwind rule and no frame pointer", 80);
-    autobuf struct buf ids = {0}, evidence = {0}, advice = {0};
-    ask_both(p, &ids, &evidence, &advice);
-    assert_string_equal(buf_cstr(&ids), "unfinished-stacks");
-    assert_non_null(strstr(buf_cstr(&advice), "java -XX:+PreserveFramePointer"));
-    assert_null(strstr(buf_cstr(&advice), "-fasynchronous-unwind-tables"));
+    for (int native = 0; native < 2; native++) { /* half of them are no majority */
+        struct profile *p = support_folded(PLAIN);
+        struct frame_id end = profile_add_named_frame(p, text_of("[unfinished]"), FRAME_USER);
+        for (int i = 0; i <= native; i++) {
+            struct frame_id frames[] = {profile_add_named_frame(p, text_of(i ? "built" : "jitted"),
+                                                                i ? FRAME_USER : FRAME_JIT),
+                                        end};
+            struct row row = {.stack = stacks_intern_leaf_first(&p->stacks, frames, 2),
+                              .values = (int64_t[]){80}};
+            struct err err;
+            assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+        }
+        profile_stream(p, 0)->types[0].role = ROLE_SAMPLES;
+        profile_set_unfinished(p, 0, "no unwind rule and no frame pointer", 80);
+        autobuf struct buf ids = {0}, evidence = {0}, advice = {0};
+        ask_both(p, &ids, &evidence, &advice);
+        assert_string_equal(buf_cstr(&ids), "unfinished-stacks");
+        assert_int_equal(!strstr(buf_cstr(&advice), "java -XX:+PreserveFramePointer"), native);
+        assert_int_equal(!strstr(buf_cstr(&advice), "-fasynchronous-unwind-tables"), !native);
+    }
 }
 
 static void samples_without_a_stack(void **state)

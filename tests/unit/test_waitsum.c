@@ -977,6 +977,23 @@ static void threads_that_mostly_wait_for_work_are_an_idle_pool(void **state)
     }
 }
 
+/* Nobody waits for threads that are idle: whatever threads do wait for is more. */
+static void an_idle_pool_is_the_last_to_be_told(void **state)
+{
+    (void)state;
+    struct stage s = stage_open();
+    workers(&s, 32, 1, 0, "futex_do_wait");
+    begins(&s, 99, 0, THREAD_RUNNING);
+    struct waits_at a = at(&s, 99, 100000000);
+    waits_leave(s.waits, &a, stack_of(&s, "flush", "do_fsync"), UNWIND_WHOLE);
+    waits_out(s.waits, &a, false);
+    runs(&s, 99, 900000000);
+    pool_on(&s, "0.10 0 0");
+    autofree char *is = insights_of(&s);
+    assert_string_equal(is, "io-in-path pool-idle");
+    stage_close(&s);
+}
+
 /*
  * Threads that nobody named have their program's name, as its first thread: at one place they wait
  * for the same work, at many each does something else.
@@ -1075,6 +1092,7 @@ int main(void)
         cmocka_unit_test(of_a_range_of_time_only_what_is_inside_counts),
         cmocka_unit_test(the_cause_of_having_no_cpu_is_told_where_it_is_known),
         cmocka_unit_test(threads_that_mostly_wait_for_work_are_an_idle_pool),
+        cmocka_unit_test(an_idle_pool_is_the_last_to_be_told),
         cmocka_unit_test(threads_without_names_are_a_pool_where_they_wait_at_one_place),
         cmocka_unit_test(a_thread_that_waits_for_files_is_named_with_its_own_place),
         cmocka_unit_test(waits_that_reach_out_of_the_recording_are_counted),
