@@ -399,6 +399,14 @@ sums() {
     [[ $output$stderr == *'the bytes are mapped pages'* ]] || fail "$output" "$stderr"
     kelvin info "$golden/app.out"
     ! grep -q 'mapped pages' <<<"$output$stderr" || fail "$output"
+    sed '1s/.*/desc: --pages-as-heap=no/' "$golden/app.out" >heap.out
+    kelvin info heap.out
+    exits 0
+    ! grep -q 'mapped pages' <<<"$output$stderr" || fail "$output"
+    sed 's/curB : currently allocated Bytes/LDR/' "$golden/xtree.out" >leaks.out
+    kelvin info leaks.out
+    exits 5
+    complains 'an xtree of leaks is not a heap at one moment'
     kelvin info "$golden/xtree.out"
     exits 0
     grep -Eq 'live +3,000 bytes' <<<"$output" || fail "$output"

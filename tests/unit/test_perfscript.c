@@ -54,6 +54,26 @@ static void threads_have_their_ids(void **state)
     assert_int_equal(profile_pid(p, &p->threads.at[2]), THREAD_NO_ID);
     assert_int_equal(p->threads.at[2].tid, 12);
     profile_free(p);
+    p = read_str("a 3 U 12 4.5:     7 cycles:u: \n\t    7f01 f (/x)\n\n", (struct import_opts){0});
+    assert_string_equal(profile_str(p, p->threads.at[1].name).at, "a 3 U"); /* no -F +misc */
+    assert_int_equal(p->threads.at[1].tid, 12);
+    profile_free(p);
+}
+
+/* What -F +srccode prints below a frame may look like a comm and a thread, and end no stack. */
+static void source_code_is_no_sample(void **state)
+{
+    (void)state;
+    struct profile *p = read_str("a 1 1.1:     5 cycles:u: \n\t    7f01 f+0x1 (/x)\n      count 7\n"
+                                 "\t    7f09 main+0x9 (/x)\n\n",
+                                 (struct import_opts){0});
+    assert_int_equal(profile_stream(p, 0)->types[0].total, 1);
+    assert_int_equal(stacks_depth(&p->stacks, profile_stream(p, 0)->rows.stack[0]), 2);
+    profile_free(p);
+    p = read_str("a 1 1.1:     5 cycles:u: \n\t    7f01 f (/x)\n  :0\n\n",
+                 (struct import_opts){.strict = true}); /* no place is known: that is no flaw */
+    assert_int_equal(profile_stream(p, 0)->types[0].total, 1);
+    profile_free(p);
 }
 
 static void an_event_has_samples_and_weight(void **state)
@@ -305,12 +325,16 @@ static void the_last_sample_counts_if_its_last_line_is_whole(void **state)
     assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n\t    7f01 f (/x (deleted)"), 1);
     assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cycles:u: \n"), 1);
     assert_int_equal(samples_in(FIRST "a 1 1.2:     5 cyc"), 1);
+    /* An indented header has no chain to wait for. */
+    assert_int_equal(samples_in(FIRST "     a 1 1.2:     5 cycles:u:  7f01 f (/x)\n"), 2);
+    assert_int_equal(samples_in(FIRST "     a 1 1.2:     5 cycles:u: \n"), 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_have_their_ids),
+        cmocka_unit_test(source_code_is_no_sample),
         cmocka_unit_test(an_event_has_samples_and_weight),
         cmocka_unit_test(times_are_kept_unless_merged),
         cmocka_unit_test(addresses_tell_frames_apart_only_if_wanted),
