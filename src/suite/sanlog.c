@@ -124,8 +124,8 @@ static struct sanlog_place sanlog_frame(const struct sanlog_opts *o, struct text
     struct sanlog_place p = {.nearness = NEAR_NOTHING};
     if (blank)
         p = sanlog_place_of(o, (struct text){blank + 1, t.n - (size_t)(blank + 1 - t.at)});
-    p.function =
-        p.line.n || text_ends(t, "<null>") ? (struct text){t.at, (size_t)(blank - t.at)} : t;
+    bool place_follows = p.line.n || text_ends(t, "<null>");
+    p.function = !place_follows ? t : (struct text){t.at, blank ? (size_t)(blank - t.at) : 0};
     p.function = text_trim(p.function);
     if (p.nearness == NEAR_NOTHING && p.function.n)
         p.nearness = NEAR_NAME;

@@ -57,6 +57,12 @@ static void without_a_frame_of_the_project_the_nearest_is_named(void **state)
                "    #0 0x55 in strdup (/src/app/x+0x8ea) (BuildId: 42f8)\n"
                "    #1 0x7f  ([stack]+0x20767)\n",
                "SEGV in strdup\n");
+    /* A frame of which nothing at all is known has nothing before that word. */
+    is_read_as(ASAN,
+               "==9==" ASAN "SEGV on unknown address 0x00 (pc 0x55 bp 0x7f sp 0x7f T0)\n"
+               "    #0 <null>\n"
+               "    #1 0x55 in strdup <null>\n",
+               "SEGV in strdup\n");
     is_read_as(ASAN,
                "==9==" ASAN "stack-overflow on address 0x60 (pc 0x1)\n"
                "SUMMARY: AddressSanitizer: stack-overflow\n"
