@@ -152,23 +152,38 @@ void locks_tell_create(const void *lock, unsigned kind, const struct stackwalk_c
 
 /* --- what this thread holds --- */
 
-/* Orders that were reported; an address that is used again counts as the lock before. */
+/*
+ * Orders that were reported, with 16 bits for the thread that came first; an address that is used
+ * again counts as the lock before.
+ */
 enum { ORDER_BITS = 14, ORDER_TRIES = 8 };
+#define ORDER_WHO UINT64_C(0xffff)
 static _Atomic uint64_t orders[1 << ORDER_BITS];
 
-/* True the first time. Where there is no room left, nothing more is reported. */
-static bool order_is_new(uint64_t held, uint64_t taken)
+/* Adds KEY with WHO and returns 0; or returns who has added it. WHO where there is no room left. */
+static uint64_t order_add(uint64_t key, uint64_t who)
 {
-    uint64_t key = (held * UINT64_C(0x9e3779b97f4a7c15) ^ taken) * UINT64_C(0xbf58476d1ce4e5b9) | 1;
     uint64_t at = key >> (64 - ORDER_BITS);
     for (int i = 0; i < ORDER_TRIES; i++, at = (at + 1) & ((1 << ORDER_BITS) - 1)) {
         uint64_t is = atomic_load_explicit(&orders[at], memory_order_relaxed);
-        if (is == key)
-            return false;
-        if (!is && atomic_compare_exchange_strong(&orders[at], &is, key))
-            return true;
+        if (!is && atomic_compare_exchange_strong(&orders[at], &is, (key & ~ORDER_WHO) | who))
+            return 0;
+        if ((is & ~ORDER_WHO) == (key & ~ORDER_WHO))
+            return is & ORDER_WHO;
     }
-    return false;
+    return who;
+}
+
+/*
+ * True the first time, and the first time of another thread: opposite orders of one thread alone
+ * are no danger. Where there is no room left, nothing more is reported.
+ */
+static bool order_is_new(uint64_t held, uint64_t taken)
+{
+    uint64_t key = (held * UINT64_C(0x9e3779b97f4a7c15) ^ taken) * UINT64_C(0xbf58476d1ce4e5b9);
+    uint64_t who = ((uintptr_t)&locks_held >> 6 & ORDER_WHO) | 1; /* memory of each thread's own */
+    uint64_t first = order_add(key, who);
+    return !first || (first != who && !order_add(~key, who));
 }
 
 void locks_tell_order(uint64_t lock, const struct stackwalk_call *call)

@@ -44,7 +44,7 @@ struct lockstory_lock {
     struct stack_id created; /* where it was made; 0 = not known */
 };
 
-/* Where a lock was first taken while another was held. */
+/* Where a lock was first taken while another was held, by the first two threads that did. */
 struct lockstory_order {
     struct str_id held, lock;
     struct process_id process;

@@ -51,14 +51,29 @@ static bool find_way_back(const struct lockstory *s, uint32_t first, uint32_t *c
     return false;
 }
 
-/* Whether a cycle that is known goes over an order. */
+/* Whether a cycle that is known goes over an order, perhaps of another thread. */
 static bool is_in_cycle(const struct lockstory *s, uint32_t order)
 {
+    const struct lockstory_order *o = &s->orders.at[order];
     for (size_t i = 0; i < s->cycles.n; i++)
-        for (size_t k = 0; k < s->cycles.at[i].orders.n; k++)
-            if (s->cycles.at[i].orders.at[k] == order)
+        for (size_t k = 0; k < s->cycles.at[i].orders.n; k++) {
+            const struct lockstory_order *in = &s->orders.at[s->cycles.at[i].orders.at[k]];
+            if (in->held.i == o->held.i && in->lock.i == o->lock.i && in->process.i == o->process.i)
                 return true;
+        }
     return false;
+}
+
+/* Whether one thread alone went all of a cycle: it does not wait for itself. */
+static bool is_of_one_thread(const struct lockstory *s, uint32_t first, uint32_t last,
+                             const uint32_t *came_from)
+{
+    const struct thread *threads = s->profile->threads.at;
+    int32_t tid = threads[s->orders.at[first].thread.i].tid; /* whatever its name was */
+    for (uint32_t at = last; at != first; at = came_from[at])
+        if (threads[s->orders.at[at].thread.i].tid != tid)
+            return false;
+    return true;
 }
 
 static void add_cycle(struct lockstory *s, uint32_t first, uint32_t last, const uint32_t *came_from)
@@ -83,7 +98,8 @@ void lockstory_find_cycles(struct lockstory *s)
     autofree uint32_t *came_from = mem_calloc(n + 1, sizeof *came_from);
     uint32_t last;
     for (uint32_t i = 0; i < n && s->cycles.n < CYCLES_MAX; i++)
-        if (!is_in_cycle(s, i) && find_way_back(s, i, came_from, &last))
+        if (!is_in_cycle(s, i) && find_way_back(s, i, came_from, &last) &&
+            !is_of_one_thread(s, i, last, came_from))
             add_cycle(s, i, last, came_from);
 }
 

@@ -79,6 +79,13 @@ agrees() { # LOCK PERCENT
     [ "$(locks '.inversions | length')" = 0 ]
 }
 
+@test "opposite orders of one thread alone are no inversion, until another thread joins in" {
+    record "$TARGET/locks" alone
+    [ "$(locks '.inversions | length')" = 0 ] || fail "$(locks .inversions)"
+    record "$TARGET/locks" joined
+    [ "$(locks '.inversions | length')" = 1 ] || fail "$(locks .inversions)"
+}
+
 @test "recursive, error-checking, robust and PI mutexes, timeouts, cancellation and fork behave as ever" {
     "$TARGET/locks" odd
     record "$TARGET/locks" odd

@@ -7,6 +7,8 @@
  *     locks preempted  who lets a lock go is preempted by who waited, which lets go as well: exits
  *                      with 3 where a thread may not be urgent
  *     locks order      the same in one order
+ *     locks alone      one thread takes them in both orders
+ *     locks joined     and another in one of these
  *     locks greedy     one thread takes the lock again as soon as it lets go, another waits for it
  *     locks odd        recursive, error-checking, robust and PI mutexes, a thread that dies holding
  *                      one, a fork, timeouts, cancellation: exits with 0 if all behave as they
@@ -250,6 +252,17 @@ static void inversion(bool inverted)
         pthread_create(&t, NULL, i % 2 && inverted ? pay_back : pay_forth, NULL);
         pthread_join(t, NULL);
     }
+}
+
+/* One thread in both orders: it does not wait for itself. With OTHER a second in one of them. */
+static void alone(bool other)
+{
+    pthread_t t;
+    pay_forth(NULL);
+    pay_back(NULL);
+    pay_forth(NULL);
+    if (other && pthread_create(&t, NULL, pay_back, NULL) == 0)
+        pthread_join(t, NULL);
 }
 
 /* --- odd ones --- */
@@ -501,6 +514,10 @@ int main(int argc, char **argv)
         kinds();
     else if (strcmp(what, "inversion") == 0)
         inversion(true);
+    else if (strcmp(what, "alone") == 0)
+        alone(false);
+    else if (strcmp(what, "joined") == 0)
+        alone(true);
     else if (strcmp(what, "order") == 0)
         inversion(false);
     else if (strcmp(what, "odd") == 0)

@@ -71,18 +71,24 @@ static void made_add_wait(struct made *m, const struct made_wait *w)
     assert_int_equal(profile_add_row(m->p, stream, &row, &err), 0);
 }
 
-static void made_add_order(struct made *m, const char *held, const char *lock)
+static void made_add_order_of(struct made *m, int thread, const char *held, const char *lock)
 {
     struct err err;
     int64_t one[] = {1};
     struct attrs_id set = made_attr(m, (struct attrs_id){0}, "lock", lock);
     struct row row = {.stack = made_stack(m, "take both"),
-                      .thread = m->threads[0],
+                      .thread = m->threads[thread],
                       .attrs = made_attr(m, set, "held", held),
                       .has_time = true,
                       .time_ns = 1,
                       .values = one};
     assert_int_equal(profile_add_row(m->p, m->l.orders, &row, &err), 0);
+}
+
+/* Of another thread for each lock that is held. */
+static void made_add_order(struct made *m, const char *held, const char *lock)
+{
+    made_add_order_of(m, held[0] % 4, held, lock);
 }
 
 static const struct finding *insight_find(const struct lockstory *s, const char *title)
@@ -406,6 +412,25 @@ static void locks_taken_in_a_circle_are_an_inversion(void **state)
     assert_int_equal(count_cycles(three, 4), 1);
 }
 
+static void opposite_orders_of_one_thread_are_none(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct made m;
+        struct lockstory s;
+        struct err err;
+        made_init(&m);
+        made_add_order_of(&m, 1, "a", "b");
+        made_add_order_of(&m, 1, "b", "a");
+        if (i) /* another thread does one of them, too: one inversion */
+            made_add_order_of(&m, 2, i == 1 ? "a" : "b", i == 1 ? "b" : "a");
+        assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+        assert_int_equal(s.cycles.n, i > 0);
+        lockstory_done(&s);
+        profile_free(m.p);
+    }
+}
+
 /* Whether two locks that are taken crosswise are a deadlock, if threads still wait for these. */
 static bool is_stuck(bool first, bool second)
 {
@@ -479,6 +504,7 @@ int main(void)
         cmocka_unit_test(a_profile_without_locks_is_refused),
         cmocka_unit_test(a_convoy_needs_many_waits_for_a_lock_that_excludes),
         cmocka_unit_test(locks_taken_in_a_circle_are_an_inversion),
+        cmocka_unit_test(opposite_orders_of_one_thread_are_none),
         cmocka_unit_test(variables_have_the_names_of_their_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
