@@ -26,7 +26,7 @@ struct step {
     bool overwrites; /* what is written is not read first, though it is no move */
 };
 
-enum { RSP = 4 };
+enum { RAX = 0, RSP = 4 };
 
 /* Registers of a memory operand; REX in its low four bits. Relative to rip: none. */
 static uint32_t intloop_address_of(const uint8_t *modrm, unsigned rex)
@@ -102,6 +102,12 @@ static struct step decode_plain(const uint8_t *at, unsigned rex)
         return with_modrm(ACT_COMPARE, at + 1, rex, true);
     case 0x90:
         return (struct step){ACT_NOTHING, -1, -1};
+    case 0x98: /* cltq: the number in rax grows wider */
+        return (struct step){ACT_MOVE, RAX, RAX};
+    case 0xf6:
+    case 0xf7: /* neg */
+        return (at[1] >> 3 & 7) == 3 ? with_constant(ACT_SHIFT, at + 1, rex)
+                                     : (struct step){ACT_OTHER, -1, -1};
     case 0xff:
         return (at[1] >> 3 & 7) < 2 ? with_constant(ACT_ADD, at + 1, rex)
                                     : (struct step){ACT_OTHER, -1, -1};
@@ -120,6 +126,8 @@ static struct step decode_step(const uint8_t *at)
         return decode_plain(at, rex);
     if (at[1] == 0xaf)
         return with_modrm(ACT_MULTIPLY, at + 2, rex, false);
+    if (at[1] >> 4 == 4) /* cmov: what was there, or another */
+        return with_modrm(ACT_AND, at + 2, rex, false);
     if (at[1] == 0xb6 || at[1] == 0xb7 || at[1] == 0xbe || at[1] == 0xbf)
         return with_modrm(ACT_MOVE, at + 2, rex, false);
     return (struct step){at[1] >> 4 == 8 ? ACT_BRANCH : ACT_OTHER, -1, -1};

@@ -3,8 +3,9 @@
  *
  * Looks at loops without branches inside, other than such that leave them when a counter or pointer
  * is at its end, and is careful to say no: what steps through memory by a constant, loads numbers
- * from there, and sums them up or writes them back. A loop that follows pointers, looks up tables,
- * mixes a hash or ends by what it read is none, nor one that calls.
+ * from there, perhaps chooses between two (cmov), and sums them up or writes them back. A loop that
+ * follows pointers, looks up tables, mixes a hash or ends by what it read is none, nor one that
+ * calls.
  */
 #pragma once
 #include "code/listing.h"

@@ -205,6 +205,27 @@ static void test_a_loop_with_two_ends_is_a_candidate(void **state)
     assert_false(is_int_loop((struct text){by_data, sizeof by_data - 1}));
 }
 
+/* What gcc makes of products that grow wider, and of absolute differences. */
+static void test_loops_that_widen_or_choose_are_candidates(void **state)
+{
+    (void)state;
+    /* 0: mov eax,[rdi+rdx]; imul eax,[rsi+rdx]; add rdx,4; cltq; add rcx,rax; cmp r8,rdx; jne 0;
+     * ret */
+    static const char product[] = "\x8b\x04\x17\x0f\xaf\x04\x16\x48\x83\xc2\x04\x48\x98\x48\x01\xc1"
+                                  "\x49\x39\xd0\x75\xeb\xc3";
+    /* 0: movzx r8d,[rsi+rcx]; movzx eax,[rdi+rcx]; sub eax,r8d; mov r8d,eax; neg r8d;
+     * cmovns eax,r8d; add rcx,1; add r9d,eax; cmp rdx,rcx; jne 0; ret */
+    static const char difference[] =
+        "\x44\x0f\xb6\x04\x0e\x0f\xb6\x04\x0f\x44\x29\xc0\x41\x89\xc0\x41\xf7\xd8\x41\x0f\x49\xc0"
+        "\x48\x83\xc1\x01\x41\x01\xc1\x48\x39\xca\x75\xde\xc3";
+    /* 0: lea rcx,[rdi+rax*4]; cmp [rcx],edx; cmovl rdi,rcx; shr rax; jne 0; ret: searches by halves
+     */
+    static const char search[] = "\x48\x8d\x0c\x87\x39\x11\x48\x0f\x4c\xf9\x48\xd1\xe8\x75\xf1\xc3";
+    assert_true(is_int_loop((struct text){product, sizeof product - 1}));
+    assert_true(is_int_loop((struct text){difference, sizeof difference - 1}));
+    assert_false(is_int_loop((struct text){search, sizeof search - 1}));
+}
+
 /* Each turn needs what the one before computed. */
 static void test_carries_and_running_sums_are_no_candidates(void **state)
 {
@@ -342,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_targets),
         cmocka_unit_test(test_scalar_loop_is_a_candidate),
         cmocka_unit_test(test_a_loop_with_two_ends_is_a_candidate),
+        cmocka_unit_test(test_loops_that_widen_or_choose_are_candidates),
         cmocka_unit_test(test_carries_and_running_sums_are_no_candidates),
         cmocka_unit_test(test_blocks_and_heat),
         cmocka_unit_test(test_a_loop_of_several_blocks_is_a_loop),
