@@ -195,7 +195,7 @@ static void say_convoy(struct lockstory *s, const struct lockstory_lock *l)
     double all_ns = (double)(s->end_ns - s->start_ns);
     double share = all_ns > 0 ? (double)l->waited_ns / all_ns : 0;
     double at_once = l->waited_ns ? (double)l->wait_ns / (double)l->waited_ns : 0;
-    char time[UNITS_MAX], mean[UNITS_MAX];
+    char n[UNITS_MAX], time[UNITS_MAX], mean[UNITS_MAX];
     struct buf b = {0};
     if (!l->excludes || convoy_is_chance(l) || l->threads.n < CONVOY_THREADS ||
         share < CONVOY_SHARE || at_once < CONVOY_AT_ONCE)
@@ -211,8 +211,12 @@ static void say_convoy(struct lockstory *s, const struct lockstory_lock *l)
         buf_printf(&b, "; %.0f%% of that while it was held by %s",
                    100 * (double)l->holders.at[0].wait_ns / (double)l->wait_ns, path);
     }
-    if (l->holds)
-        buf_printf(&b, "; held for %s on average, %s at most",
+    if (l->holds == 1)
+        buf_printf(&b, "; the one hold that was timed took %s",
+                   units_scaled(time, (double)l->held_ns, SCALED_NS));
+    else if (l->holds)
+        buf_printf(&b, "; the %s holds that were timed took %s on average, %s at most",
+                   units_count(n, l->holds),
                    units_scaled(mean, (double)l->held_ns / (double)l->holds, SCALED_NS),
                    units_scaled(time, (double)l->longest_held_ns, SCALED_NS));
     bool is_short = l->holds && (double)l->held_ns < SHORT_HOLD_NS * (double)l->holds;

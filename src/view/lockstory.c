@@ -235,7 +235,8 @@ static void lockstory_fill(struct document *d, const struct lockstory_view *v)
     if (s->locks_total.waits)
         document_text(
             d, "Held: the thread that had the lock when the wait began, with the stack at which it "
-               "released the lock. Only holds during which a wait began are timed.");
+               "released the lock. Of the holds during which a wait began, only those soon after "
+               "another wait are timed.");
     if (s->signals_total.waits && !s->retaken)
         document_text(d, "A wait for a condition ends when the thread has its mutex again.");
     document_text(d, "Only waits through pthreads are seen, not locks that a program or its "
