@@ -334,6 +334,13 @@ static bool is_of_runtime(const struct waitsum *w, struct stack_id stack)
     return false;
 }
 
+/* A disk is waited for, or our own recorder: no thread is at the other side. */
+static bool is_of_device(const struct waitsum_stack *s)
+{
+    return s->reason == WAIT_FILE || s->reason == WAIT_SYNC || s->reason == WAIT_PAGE_FAULT ||
+           s->reason == WAIT_RECORDER;
+}
+
 /*
  * The place with the most waits, of those that the clock ends or of the others. None where the
  * stacks are those of CPU samples: nobody knows where it waits, nor for what.
@@ -344,7 +351,7 @@ static const struct waitsum_stack *busiest(const struct waitsum *w, bool of_cloc
     for (size_t i = 0; !w->n_near && i < w->stacks.n; i++) {
         const struct waitsum_stack *s = &w->stacks.at[i];
         if (!s->runnable && is_of_clock(s) == of_clock && (!most || s->sum.n > most->sum.n) &&
-            !is_of_runtime(w, s->stack))
+            !is_of_device(s) && !is_of_runtime(w, s->stack))
             most = s;
     }
     return most;

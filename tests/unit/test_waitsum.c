@@ -591,6 +591,7 @@ static void only_waits_that_matter_make_insights(void **state)
         {2, 1000, 1000, "do_fsync", ""}, /* 2 ms in all */
         {1000, 100, 100, "anon_pipe_read", "wakes-often"},
         {1000, 1000, 1000, "anon_pipe_read", ""},
+        {1000, 100, 100, "do_fsync", "io-in-path"}, /* nobody is at the other side */
         {1000, 100, 100, "futex_lock_pi", "lock-waits wakes-often"},
     };
     (void)state;
