@@ -57,6 +57,9 @@ double difftest_pair_p(struct difftest_share before, struct difftest_share after
 {
     if (!(before.n_effective >= 1 && after.n_effective >= 1))
         return NAN;
+    if (typical.log > 0) /* always downwards: nothing has more than all of the time */
+        return difftest_pair_p(after, before,
+                               (struct difftest_typical){-typical.log, typical.variance});
     struct difftest_share expected = scaled_share(before, typical.log);
     double n = expected.n_effective + after.n_effective;
     double pooled = (expected.share * expected.n_effective + after.share * after.n_effective) / n;

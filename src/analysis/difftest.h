@@ -68,7 +68,10 @@ struct difftest {
  */
 struct difftest difftest_pair(struct difftest_share before, struct difftest_share after);
 
-/* The same test of whether they differ by anything else than the typical change. */
+/*
+ * The same test of whether they differ by anything else than the typical change, which is taken off
+ * the larger of the two costs.
+ */
 double difftest_pair_p(struct difftest_share before, struct difftest_share after,
                        struct difftest_typical typical);
 

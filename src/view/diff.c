@@ -496,9 +496,9 @@ static void diff_add_head(struct document *doc, const struct diff *d, const stru
     document_text(doc, "Basis: %s.", buf_cstr(&basis));
     add_scale(doc, d);
     document_text(doc,
-                  "Tested: %zu %ss with a share of %g%% or more; p is adjusted for that "
+                  "Tested: %zu %s%s with a share of %g%% or more; p is adjusted for that "
                   "number (Benjamini-Hochberg, weighted by %s).",
-                  d->n_tested, d->each, d->min_share * 100,
+                  d->n_tested, d->each, d->n_tested == 1 ? "" : "s", d->min_share * 100,
                   d->by_runs ? "the square root of the share, self and total separately" : "share");
     add_band(doc, d);
     add_interrupts(doc, d);

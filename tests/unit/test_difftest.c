@@ -93,6 +93,17 @@ static void few_samples_stay_few_beside_a_change_of_the_whole(void **state)
     assert_true(difftest_pair_p(two, eight, (struct difftest_typical){log(10), 0}) > 0.05);
 }
 
+/* A program of one function that takes a seventh of the time, or seven times as long. */
+static void all_of_a_program_may_shrink_as_well_as_grow(void **state)
+{
+    struct difftest_share slow = {0.989, 1317}, fast = {0.995, 188};
+    struct difftest_typical less = {log(7.2), 0}, more = {-log(7.2), 0};
+    (void)state;
+    assert_true(difftest_pair_p(slow, fast, less) < 1e-4);
+    assert_true(difftest_pair_p(fast, slow, more) < 1e-4);
+    assert_float_equal(difftest_pair_p(slow, fast, less), difftest_pair_p(fast, slow, more), 0);
+}
+
 static void no_samples_prove_nothing(void **state)
 {
     (void)state;
@@ -481,6 +492,7 @@ int main(void)
         cmocka_unit_test(few_samples_are_counted_exactly),
         cmocka_unit_test(from_five_on_scores_will_do),
         cmocka_unit_test(few_samples_stay_few_beside_a_change_of_the_whole),
+        cmocka_unit_test(all_of_a_program_may_shrink_as_well_as_grow),
         cmocka_unit_test(no_samples_prove_nothing),
         cmocka_unit_test(runs_are_dealt_out_in_all_ways),
         cmocka_unit_test(the_fine_test_is_students),
