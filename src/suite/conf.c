@@ -235,6 +235,8 @@ static void complaints_move(struct file *f, struct buf *errors)
 /* Whether T, which is no section, is empty, a comment or has a key. */
 static bool is_line(struct text t)
 {
+    if (!t.n || t.at[0] == '#')
+        return true;
     bool blank_before = true;
     if (!t.n || t.at[0] == '#')
         return true;

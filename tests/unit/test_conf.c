@@ -45,6 +45,16 @@ static void values_come_with_their_origin(void **state)
     done(&p);
 }
 
+static void comments_hold_anything(void **state)
+{
+    struct parsed p = parse("# a comment; a ; in it\n; and = here ; too\n[build] # [ ; ]\n"
+                            "\t# ; ]\ncommand = make ; # x\n");
+    (void)state;
+    assert_string_equal(p.errors.at, "");
+    assert_string_equal(conf_text(&p.conf, "", "build.command"), "make");
+    done(&p);
+}
+
 static void line_behind_a_blank_goes_on(void **state)
 {
     struct parsed p = parse("[workload a]\n  command = ./app\n    --long 1\n    --more 2\n"
@@ -220,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_come_with_their_origin),
+        cmocka_unit_test(comments_hold_anything),
         cmocka_unit_test(line_behind_a_blank_goes_on),
         cmocka_unit_test(every_fault_is_told_with_its_line),
         cmocka_unit_test(line_that_is_too_long_is_refused),
