@@ -1,5 +1,6 @@
 #include "base/opt.h"
 #include "base/buf.h"
+#include "base/units.h"
 
 #include <errno.h>
 
@@ -64,7 +65,8 @@ static int opt_distance(const char *a, const char *b)
 const char *opt_nearest(const char *word, const char *const *list)
 {
     const char *best = NULL;
-    int best_distance = strlen(word) < 4 ? 2 : 3;
+    size_t n = strlen(word); /* of a short word two slips leave too little */
+    int best_distance = n < 2 ? 1 : n < 5 ? 2 : 3;
     for (; *list; list++) {
         int d = opt_distance(word, *list);
         if (d < best_distance) {
@@ -107,15 +109,26 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
-static int set_number(const struct opt *o, void *field, const char *value, struct err *err)
+static bool is_number(const struct opt *o, const char *value, double *ret)
 {
     char *end;
     errno = 0;
-    double v = strtod(value, &end);
-    bool whole = o->kind == OPT_NUMBER || v == (double)(long)v;
-    if (end == value || *end || errno || !whole || v != v)
-        return err_set(err, EXIT_ERROR, "--%s takes a%s number, not '%s'", o->name,
-                       o->kind == OPT_INT ? " whole" : "", value);
+    *ret = strtod(value, &end);
+    bool whole = o->kind != OPT_INT || *ret == (double)(long)*ret;
+    if (end != value && !*end && !errno && whole && *ret == *ret)
+        return true;
+    return o->kind == OPT_SECONDS && units_parse_time(value, ret);
+}
+
+static int set_number(const struct opt *o, void *field, const char *value, struct err *err)
+{
+    double v;
+    if (!is_number(o, value, &v))
+        return err_set(err, EXIT_ERROR, "--%s takes %s, not '%s'", o->name,
+                       o->kind == OPT_INT       ? "a whole number"
+                       : o->kind == OPT_SECONDS ? "seconds, or a time such as 500ms or 10m"
+                                                : "a number",
+                       value);
     if (o->min != o->max && (v < o->min || v > o->max))
         return err_set(err, EXIT_ERROR, "--%s takes a number from %.10g to %.10g, not %s", o->name,
                        o->min, o->max, value);
@@ -157,6 +170,7 @@ static int opt_set(const struct opt *o, void *to, const char *value, struct err 
         return opt_list_add(o, field, value, err);
     case OPT_INT:
     case OPT_NUMBER:
+    case OPT_SECONDS:
         return set_number(o, field, value, err);
     }
     return 0;

@@ -17,6 +17,7 @@ enum opt_kind {
     OPT_OPTIONAL, /* const char *, from "--name=VALUE" only; "" for "--name" */
     OPT_INT,      /* long; min and max apply */
     OPT_NUMBER,   /* double; min and max apply */
+    OPT_SECONDS,  /* double: 2.5, or with a unit, as in 500ms and 10m; min and max apply */
     OPT_CHOICE,   /* const char *, one of choices */
     OPT_LIST,     /* struct opt_list: may be given several times */
 };

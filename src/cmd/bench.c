@@ -14,7 +14,7 @@ static const struct opt bench_table[] = {
      "at least N runs, even if that takes longer than --time (default: 10; 14 when comparing)",
      .min = 1, .max = 1e6},
     {0, "max-runs", OPT_INT, AT(max_runs), "N", "at most N runs", .min = 1, .max = 1e6},
-    {0, "time", OPT_NUMBER, AT(time_s), "SECONDS",
+    {0, "time", OPT_SECONDS, AT(time_s), "SECONDS",
      "time for each command (default: 3; 28 when comparing, which mostly ends sooner)",
      .min = 0.001, .max = 1e6},
     {0, "precision", OPT_NUMBER, AT(precision), "PERCENT",
@@ -42,7 +42,7 @@ static const struct opt bench_table[] = {
     {0, "show-output", OPT_FLAG, AT(show_output), NULL, "the same as --output-of inherit"},
     {'i', "ignore-failure", OPT_FLAG, AT(ignore_failure), NULL,
      "go on when a command ends with an exit code other than 0"},
-    {0, "timeout", OPT_NUMBER, AT(timeout_s), "SECONDS",
+    {0, "timeout", OPT_SECONDS, AT(timeout_s), "SECONDS",
      "end a run that takes longer, and fail (default: none)", .min = 0.001, .max = 1e6},
     {0, "measure", OPT_CHOICE, AT(measure), "WHAT",
      "what to judge by: time, cpu, user, system, peak_rss, instructions or allocations; on a busy "

@@ -54,7 +54,8 @@ static void bench_draw_progress(void *to, const struct session_progress *p)
         buf_byte(&b, i < full ? '#' : '-');
     buf_printf(&b, "] %3.0f%%", p->done * 100);
     if (p->done > 0)
-        buf_printf(&b, ", %.0f s left at most, %zu runs", p->left_s, p->blocks);
+        buf_printf(&b, ", %.0f s left at most, %zu run%s", p->left_s, p->blocks,
+                   p->blocks == 1 ? "" : "s");
     add_estimate(&b, p);
     buf_printf(&b, "  %.60s", p->name);
     fprintf(stderr, "\r\033[K%.*s", b.n < (size_t)width ? (int)b.n : width, b.at);

@@ -107,8 +107,10 @@ static int convert_choose(const struct convert_opts *o, const struct exporter **
             err, EXIT_ERROR,
             "no format has names that end like '%s': give --to; see 'kelvin help formats'",
             o->output);
-    if ((*ret)->binary && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
-        return err_set(err, EXIT_ERROR, "%s is not for a terminal: give -o FILE", (*ret)->title);
+    if ((*ret)->for_viewers && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
+        return err_set(err, EXIT_ERROR,
+                       "convert: %s is not for a terminal: give a file, -o out%s, or a pipe",
+                       (*ret)->name, (*ret)->suffix);
     return 0;
 }
 

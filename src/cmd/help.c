@@ -22,7 +22,9 @@ static int no_topic(const char *topic)
     const char *names[64] = {"formats", "suite"};
     for (int i = 0; commands[i] && i < 61; i++)
         names[i + 2] = commands[i]->name;
-    const char *near = strcmp(topic, "rules") == 0 ? "check" : opt_nearest(topic, names);
+    const char *near = strcmp(topic, "rules") == 0         ? "check"
+                       : strcmp(topic, "kelvin.conf") == 0 ? "suite"
+                                                           : opt_nearest(topic, names);
     if (near)
         command_say("no help on '%s'; did you mean '%s'?", topic, near);
     else

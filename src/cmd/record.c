@@ -44,7 +44,7 @@ static const struct opt record_table[] = {
     {0, "cgroup", OPT_TEXT, AT(cgroup), "NAME",
      "like -a, but only processes in this cgroup, service or container, or below it"},
     {'u', "user", OPT_TEXT, AT(user), "USER", "like -a, but only this user's processes"},
-    {'d', "duration", OPT_NUMBER, AT(duration_s), "SECONDS",
+    {'d', "duration", OPT_SECONDS, AT(duration_s), "SECONDS",
      "end after SECONDS; a command is then sent SIGTERM (default: when it ends)", .min = 0.001,
      .max = 1e7},
     {0, "waits", OPT_FLAG, AT(waits), NULL,

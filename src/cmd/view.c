@@ -215,7 +215,8 @@ static int view_check(const struct cmd_view_opts *o, const struct opt_result *op
                            ? "view: one profile, or two to compare"
                            : "view: no profile is given: name a file ('-' reads standard input)");
     if (o->output && strcmp(o->output, "-") == 0 && isatty(STDOUT_FILENO))
-        return err_set(err, EXIT_ERROR, "view: a page is not for a terminal: -o FILE.html");
+        return err_set(err, EXIT_ERROR,
+                       "view: a page is not for a terminal: give a file, -o out.html, or a pipe");
     return 0;
 }
 

@@ -89,11 +89,22 @@ static void allow_many_files(void)
 
 /* --- opening --- */
 
+static int no_such_cpu(struct err *err)
+{
+    char online[64] = "";
+    FILE *f = fopen("/sys/devices/system/cpu/online", "r");
+    if (!f || fscanf(f, "%63s", online) != 1)
+        strcpy(online, "fewer");
+    if (f)
+        fclose(f);
+    return err_set(err, EXIT_ERROR, "not all of these CPUs are there: this machine has CPUs %s",
+                   online);
+}
+
 static int open_failed(int pid, int errnum, struct err *err)
 {
     if (pid < 0 && (errnum == ENODEV || errnum == EINVAL))
-        return err_set(err, EXIT_ERROR,
-                       "not all of these CPUs are there: see /sys/devices/system/cpu/online");
+        return no_such_cpu(err);
     if (pid < 0 && errnum != EMFILE && errnum != ENFILE)
         return err_set_errno(err, errnum, "perf_event_open cannot record the whole machine");
     if (errnum == ESRCH)

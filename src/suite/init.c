@@ -17,7 +17,8 @@ static const struct {
 } systems[] = {
     {"Cargo.toml", "cargo build --release", "CARGO_PROFILE_RELEASE_DEBUG=true"},
     {"CMakeLists.txt",
-     "cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo && cmake --build build -j", NULL},
+     "cmake -S . -B build -DCMAKE_BUILD_TYPE=RelWithDebInfo && cmake --build build -j$(nproc)",
+     NULL},
     {"meson.build",
      "test -d build || meson setup build --buildtype=debugoptimized && ninja -C build", NULL},
     {"GNUmakefile", "make -j$(nproc)", "CFLAGS=\"-O2 -g\" CXXFLAGS=\"-O2 -g\""},

@@ -163,7 +163,7 @@ E
     need_rights
     kelvin record --cpu 4095 -d 1
     exits 125
-    complains "not all of these CPUs are there"
+    complains "not all of these CPUs are there: this machine has CPUs $(cat /sys/devices/system/cpu/online)"
     kelvin record --cgroup nosuch -d 1
     exits 125
     complains "no process is in the cgroup or container 'nosuch'"

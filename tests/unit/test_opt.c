@@ -11,11 +11,14 @@
 struct opts {
     struct opt_list env;
     long n;
+    double s;
 };
 
 static const struct opt table[] = {
     {0, "env", OPT_LIST, offsetof(struct opts, env), "NAME=VALUE", "a variable"},
     {'n', "runs", OPT_INT, offsetof(struct opts, n), "N", "how often", .min = 1, .max = 9},
+    {'d', "duration", OPT_SECONDS, offsetof(struct opts, s), "SECONDS", "how long", .min = 0.1,
+     .max = 600},
     OPT_END,
 };
 
@@ -48,11 +51,50 @@ static void list_that_is_too_long_is_an_error(void **state)
     assert_non_null(strstr(err.text, "--env"));
 }
 
+static int parse_duration(const char *word, double *ret, struct err *err)
+{
+    struct opts o = {0};
+    struct opt_result r;
+    char *args[] = {(char *)"-d", (char *)word};
+    int rc = opt_parse(table, &o, 2, args, &r, err);
+    *ret = o.s;
+    return rc;
+}
+
+static void seconds_may_have_a_unit(void **state)
+{
+    double s;
+    struct err err;
+    (void)state;
+    assert_true(parse_duration("2.5", &s, &err) == 0 && s == 2.5);
+    assert_true(parse_duration("500ms", &s, &err) == 0 && s == 0.5);
+    assert_true(parse_duration("10m", &s, &err) == 0 && s == 600);
+    assert_int_equal(parse_duration("11m", &s, &err), -1);
+    assert_string_equal(err.text, "--duration takes a number from 0.1 to 600, not 11m");
+    assert_int_equal(parse_duration("1x", &s, &err), -1);
+    assert_non_null(strstr(err.text, "seconds, or a time such as 500ms or 10m, not '1x'"));
+}
+
+/* One slip of the fingers in a short word, two in a longer one. */
+static void a_word_is_near_if_few_of_its_letters_differ(void **state)
+{
+    static const char *const words[] = {"r", "pigz", "record", NULL};
+    (void)state;
+    assert_null(opt_nearest("a", words));
+    assert_null(opt_nearest("ping", words));
+    assert_string_equal(opt_nearest("pig", words), "pigz");
+    assert_string_equal(opt_nearest("recrod", words), "record");
+    assert_string_equal(opt_nearest("rcrod", words), "record");
+    assert_null(opt_nearest("rord", words));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(list_keeps_every_value_in_order),
         cmocka_unit_test(list_that_is_too_long_is_an_error),
+        cmocka_unit_test(seconds_may_have_a_unit),
+        cmocka_unit_test(a_word_is_near_if_few_of_its_letters_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,5 +166,6 @@ const struct exporter exporter_chrometrace = {
     .name = "chrometrace",
     .title = "Chrome trace events: Perfetto, chrome://tracing",
     .suffix = ".trace.json",
+    .for_viewers = true,
     .write = write_chrometrace,
 };

@@ -19,7 +19,7 @@ struct exporter {
     const char *name;   /* "pprof": for --to */
     const char *title;  /* "pprof profile, gzipped": for people */
     const char *suffix; /* ".pb.gz": recognised in output file names */
-    bool binary;        /* not for a terminal */
+    bool for_viewers;   /* a program reads it: not for a terminal */
 
     /* Whatever the selection's rows are, all rows of its stream go out: see export_write(). */
     int (*write)(FILE *out, const struct selection *s, const struct export_opts *opts,

@@ -412,6 +412,6 @@ const struct exporter exporter_firefox = {
     .name = "firefox",
     .title = "Firefox Profiler profile, gzipped",
     .suffix = ".profile.json.gz",
-    .binary = true,
+    .for_viewers = true,
     .write = firefox_write,
 };

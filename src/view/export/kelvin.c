@@ -15,6 +15,6 @@ const struct exporter exporter_kelvin = {
     .name = "kelvin",
     .title = "kelvin recording, everything in it",
     .suffix = ".kelvin",
-    .binary = true,
+    .for_viewers = true,
     .write = kelvin_write,
 };

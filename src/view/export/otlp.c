@@ -107,6 +107,7 @@ const struct exporter exporter_otlp = {
     .name = "otlp",
     .title = "OpenTelemetry traces, OTLP's JSON: Jaeger, Tempo",
     .suffix = ".otlp.json",
+    .for_viewers = true,
     .write = write_otlp,
 };
 
@@ -114,6 +115,6 @@ const struct exporter exporter_otlp_protobuf = {
     .name = "otlp-protobuf",
     .title = "OpenTelemetry traces, OTLP's protobuf",
     .suffix = ".otlp.pb",
-    .binary = true,
+    .for_viewers = true,
     .write = write_otlp_protobuf,
 };

@@ -281,6 +281,6 @@ const struct exporter exporter_perfetto = {
     .name = "perfetto",
     .title = "Perfetto trace, protobuf: ui.perfetto.dev",
     .suffix = ".pftrace",
-    .binary = true,
+    .for_viewers = true,
     .write = write_perfetto,
 };

@@ -566,6 +566,6 @@ const struct exporter exporter_pprof = {
     .name = "pprof",
     .title = "pprof profile, gzipped",
     .suffix = ".pb.gz",
-    .binary = true,
+    .for_viewers = true,
     .write = pprof_write,
 };

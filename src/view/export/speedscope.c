@@ -521,5 +521,6 @@ const struct exporter exporter_speedscope = {
     .name = "speedscope",
     .title = "speedscope profile (JSON)",
     .suffix = ".speedscope.json",
+    .for_viewers = true,
     .write = speedscope_write,
 };
