@@ -134,9 +134,10 @@ static double total_seconds(const struct suite *s)
 static void tell_result(const struct run *r, const struct cmd_run_opts *o)
 {
     const struct suite *s = &r->suite;
+    double all_s = total_seconds(s);
     if (!o->quiet)
-        fprintf(stderr, "Published %s in %.0f s (%.1f s of that was kelvin itself).\n",
-                r->published ? r->published : "", total_seconds(s), s->own_s);
+        fprintf(stderr, "Published %s in %.*f s (%.1f s of that was kelvin itself).\n",
+                r->published ? r->published : "", all_s < 10, all_s, s->own_s);
     for (size_t i = 0; i < s->results.n; i++)
         if (s->results.at[i].outcome != SUITE_OK)
             command_say("workload '%s': %s%s%s", s->results.at[i].workload.name,

@@ -4,6 +4,7 @@
 #include "suite/init.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/words.h"
 #include "suite/conf.h"
 
 #include <dirent.h>
@@ -171,7 +172,12 @@ static const char *found_for(const struct init_found *f, const struct conf_key *
 
 static void print_key(FILE *out, const struct init_found *f, const struct conf_key *k)
 {
+    autobuf struct buf quoted = {0};
     const char *found = found_for(f, k);
+    if (found == f->program && strcmp(k->key, "command") == 0) { /* a line, not a path */
+        words_quote(&quoted, found);
+        found = buf_cstr(&quoted);
+    }
     fprintf(out, "# %s%s%s\n", k->help, k->choices ? ": " : "", k->choices ? k->choices : "");
     if (found)
         fprintf(out, "%s = %s\n", k->key, found);

@@ -178,6 +178,17 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     complains "there already"
 }
 
+@test "init quotes the program where its name has a blank" {
+    rm kelvin.conf
+    cp /bin/true "my app"
+    kelvin init
+    exits 0
+    has kelvin.conf "^command = './my app'$"
+    has kelvin.conf "^binary = ./my app$"
+    kelvin run --set workload.main.collect=bench --set workload.main.runs=2
+    exits 0
+}
+
 @test "init names the program of a project that was not built yet" {
     rm -f kelvin.conf
     named() { # PROGRAM
