@@ -12,6 +12,8 @@ enum { FILE_MAX_BYTES = 512 << 20 };
 static bool is_ours(const char *folder)
 {
     struct stat st;
+    if (path_is_planted(folder)) /* a link, which may lead to a folder of ours */
+        return false;
     if (stat(folder, &st) != 0)
         return errno == ENOENT;
     bool open_to_all = (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX);

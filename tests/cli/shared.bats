@@ -185,12 +185,13 @@ plant_none() {
     need_record -- true
     local how
     mkdir ../victim ../home
-    for how in link folder parent; do
+    for how in link folder parent shared; do
         rm -rf ../home/.cache
         case $how in
         link) mkdir ../home/.cache && ln -s "$(realpath ../victim)" ../home/.cache/kelvin ;;
         folder) mkdir -p ../home/.cache/kelvin ;;
         parent) mkdir -p -m 777 ../home/.cache ;;
+        shared) chmod 1777 ../home && ln -s "$(realpath ../victim)" ../home/.cache ;;
         esac
         [ $how = parent ] || chown -h -R $OTHER ../home/.cache
         HOME=$(realpath ../home) "$KELVIN" record -q -o x.kelvin -- python3 -c 'sum(range(10**6))'
@@ -199,6 +200,7 @@ plant_none() {
     done
     # One's own is used.
     rm -rf ../home/.cache
+    chmod 755 ../home
     HOME=$(realpath ../home) "$KELVIN" record -q -o x.kelvin -- python3 -c 'sum(range(10**6))'
     [ -n "$(find ../home/.cache/kelvin -type f)" ] || fail "no cache: $(find ../home)"
 }
