@@ -56,9 +56,24 @@ void provenance_put(const struct provenance *p, struct meta *m)
     meta_set_str(m, META_DIRTY, !p->dirty_known ? "not known" : p->dirty ? "yes" : "no");
 }
 
+/* "--otlp=http://host/x?token=y" without what may be a key. */
+static size_t word_bytes(const char *word)
+{
+    const char *scheme = strstr(word, "://"), *query = scheme ? strchr(scheme, '?') : NULL;
+    return query ? (size_t)(query + 1 - word) : strlen(word);
+}
+
 void provenance_put_options(struct meta *m, int n, char *const *args)
 {
     autobuf struct buf b = {0};
-    words_join(&b, args, (size_t)n);
+    struct words told = {0};
+    for (int i = 0; i < n; i++) {
+        size_t bytes = word_bytes(args[i]);
+        autofree char *word =
+            mem_printf("%.*s%s", (int)bytes, args[i], bytes < strlen(args[i]) ? "..." : "");
+        words_add(&told, text_of(word));
+    }
+    words_join(&b, told.at.at, told.at.n);
+    words_done(&told);
     meta_set_str(m, META_OPTIONS, buf_cstr(&b));
 }

@@ -23,5 +23,8 @@ void provenance_read(struct provenance *p);
 /* META_COMMIT, META_BRANCH, META_DIRTY as far as known, and META_TOOL. */
 void provenance_put(const struct provenance *p, struct meta *m);
 
-/* META_OPTIONS: the N words at ARGS as one would type them, quoted where a shell needs it. */
+/*
+ * META_OPTIONS: the N words at ARGS as one would type them, quoted where a shell needs it. Of the
+ * address of a server what follows "?" is left out, as it may be a key.
+ */
 void provenance_put_options(struct meta *m, int n, char *const *args);
