@@ -3,6 +3,7 @@
  */
 #include "suite/notices.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "suite/suite.h"
 
 #include <xxhash.h>
@@ -141,14 +142,20 @@ static void notices_add_result(struct notes *n, const struct suite *s, const str
 
 /* --- GitHub's lines --- */
 
-/* Line ends and % end a command; : and , end a property. */
+/* Line ends and % end a command; : and , end a property. What would act on a terminal becomes '?'.
+ */
 static void put_escaped(FILE *out, const char *text, bool property)
 {
-    for (; *text; text++)
-        if (strchr(property ? "%\r\n:," : "%\r\n", *text))
-            fprintf(out, "%%%02X", (unsigned)(unsigned char)*text);
-        else
-            fputc(*text, out);
+    autobuf struct buf b = {0};
+    const char *special = property ? "%\r\n:," : "%\r\n";
+    while (*text) {
+        size_t n = strcspn(text, special);
+        utf8_plain(&b, (struct text){text, n});
+        text += n;
+        if (*text)
+            buf_printf(&b, "%%%02X", (unsigned)(unsigned char)*text++);
+    }
+    fwrite(b.at, 1, b.n, out);
 }
 
 static void put_github(FILE *out, const struct note *n)

@@ -46,6 +46,13 @@ static void github_lines_stay_lines(void **state)
                               "findings.%0Aone%0Atwo in f (a b.c:48)%0Athree (c.c:9)%0A\n");
 }
 
+static void what_a_program_printed_does_nothing_to_a_terminal(void **state)
+{
+    (void)state;
+    autofree char *text = annotate("a\x1b[31m\xe2\x80\xae\xc2\x9b b\a,c:d\n", NOTICES_GITHUB);
+    assert_string_equal(text, "::error title=kelvin run ended early::a?[31m?? b?,c:d%0A\n");
+}
+
 static void a_run_that_ended_early_says_only_why(void **state)
 {
     (void)state;
@@ -86,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slower_by_one_clock_is_not_undecided),
         cmocka_unit_test(github_lines_stay_lines),
+        cmocka_unit_test(what_a_program_printed_does_nothing_to_a_terminal),
         cmocka_unit_test(a_run_that_ended_early_says_only_why),
         cmocka_unit_test(gitlab_gets_one_array_with_places),
     };
