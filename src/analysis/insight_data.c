@@ -23,7 +23,7 @@ INSIGHT_TEST(insight_test_few)
         return false;
     struct interval i = stats_wilson(0.1, (double)q->samples, STATS_Z95);
     if (!q->samples) {
-        buf_str(&ret->evidence, "no samples: nothing is known of what ran");
+        buf_str(&ret->evidence, "no samples: nothing is known about what ran");
         buf_str(&ret->advice, "Record while the program works, or record what it waits for.");
         return true;
     }
@@ -549,7 +549,7 @@ INSIGHT_TEST(insight_test_busy)
     if (!ns || (double)ns < self->least * (double)(wall_ns > cpu_ns + ns ? wall_ns : cpu_ns + ns))
         return false;
     buf_printf(&ret->evidence,
-               several ? "the program's threads waited %s for a CPU, summed, in a run of %s"
+               several ? "the program's threads waited %s in total for a CPU, in a run of %s"
                        : "the program had to wait %s of its %s for a CPU",
                units_scaled(queued, (double)ns, SCALED_NS),
                units_scaled(wall, (double)wall_ns, SCALED_NS));
@@ -562,12 +562,12 @@ INSIGHT_TEST(insight_test_busy)
     else if (several && part > OTHERS_HAD_THEM)
         buf_printf(&ret->advice,
                    "Its own threads had the CPUs for %.0f%% of that time, other processes for the "
-                   "rest. Wall times are longer than they need be, and vary.",
+                   "rest. Wall times are too long, and vary.",
                    100 * (part < 1 ? part : 1));
     else if (several && part < 0)
         buf_printf(&ret->advice,
                    "Other processes, or its own threads, had the CPUs: %s shows which. Wall times "
-                   "are longer than they need be, and vary.",
+                   "are too long, and vary.",
                    waitstream_find(p, &(struct waitstream){0}) ? "the report on its waits"
                                                                : "a recording of its waits");
     return true;

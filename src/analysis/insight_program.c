@@ -204,7 +204,7 @@ static void advise_on_kernel(struct buf *b, const struct flat *f, double least)
         buf_str(b, " Start fewer processes, each for more work.");
     if (calls - syncs - reads - starts >= least / 2 || calls + faults == 0)
         buf_str(b, moves > 0 && moves >= calls / 2
-                       ? " Make fewer system calls: bigger buffers, batches."
+                       ? " Make fewer system calls: use bigger buffers or batches."
                        : " Make fewer system calls.");
     if (faults >= least / 2)
         buf_str(b, " For page faults, see the insight page-faults.");

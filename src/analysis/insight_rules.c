@@ -10,7 +10,7 @@ const struct insight_rule insight_rules[] = {
     {.id = "failed-run",
      .about_data = true,
      .test = insight_test_failed,
-     .advice = "If that is an error, this is not the profile of the program's work."},
+     .advice = "If that is an error, this is not a profile of the program's work."},
     {.id = "waiting",
      .about_data = true,
      .fits = ON_CPU,
@@ -30,7 +30,7 @@ const struct insight_rule insight_rules[] = {
      .fits = ON_CPU,
      .test = insight_test_busy,
      .least = 0.1,
-     .advice = "Other processes use the CPUs. Wall times are longer than they need be, and vary."},
+     .advice = "Other processes use the CPUs. Wall times are too long, and vary."},
     {.id = "unoptimized",
      .fits = RUNNING,
      .test = insight_test_unoptimised,
@@ -56,30 +56,31 @@ const struct insight_rule insight_rules[] = {
      .least = 0.1,
      .advice = "Work that such threads do in bursts of a few milliseconds may get a share several "
                "times too large or too small. Record at another rate to see whether it does. "
-               "As root, outside of containers, the clocks of the CPUs show its true share."},
+               "As root, outside of containers, the clocks of the CPUs show the true share."},
     {.id = "heap-recorded",
      .about_data = true,
      .fits = RUNNING,
      .test = insight_test_agent,
      .least = 0.01,
-     .advice = "Allocating looks slower than it is, and all else smaller. Record again without "
+     .advice = "Allocation looks more expensive than it is, and everything else cheaper. Record "
+               "again without "
                "the heap to see where the CPU time goes."},
     {.id = "unnamed",
      .about_data = true,
      .test = insight_test_unnamed,
      .least = 0.1,
      .advice =
-         "Where unwind tables show where a function starts, that is its name here, "
-         "[file+0xstart]; 'kelvin annotate' takes such a name. For real names, install the debug "
+         "If unwind tables show where a function starts, its name here is [file+0xstart], which "
+         "'kelvin annotate' accepts. For real names, install the debug "
          "symbols of the file (on Debian a -dbgsym package), or set DEBUGINFOD_URLS, and record "
          "again."},
     {.id = "untrue-stacks",
      .about_data = true,
      .test = insight_test_strays,
      .least = 0.1,
-     .advice = "Their stacks are wrong from there on, and so are totals and hot paths. It happens "
-               "where frame pointers are "
-               "followed through code that has none: 'kelvin record' needs none, nor does 'perf "
+     .advice = "Their stacks are wrong from there on, and so are totals and hot paths. This "
+               "happens if frame pointers are followed through code that has none: 'kelvin record' "
+               "needs none, nor does 'perf "
                "record --call-graph dwarf'."},
     {.id = "no-stacks",
      .about_data = true,
@@ -149,11 +150,11 @@ const struct insight_rule insight_rules[] = {
      .test = insight_test_scalar,
      .least = 0.05,
      .advice =
-         "Where iterations do not need each other's results, vectors do 2 to 16 numbers at "
-         "once: try -O3 -march=native (for floating-point sums also -ffast-math, if they may be "
+         "If iterations are independent, vector instructions compute 2 to 16 numbers at once: try "
+         "-O3 -march=native (for floating-point sums also -ffast-math, if they may be "
          "rounded otherwise). "
-         "-fopt-info-vec-missed (gcc) or -Rpass-missed=loop-vectorize (clang) shows what is "
-         "in the way."},
+         "-fopt-info-vec-missed (gcc) or -Rpass-missed=loop-vectorize (clang) shows what prevents "
+         "that."},
     {.id = "allocation",
      .fits = RUNNING,
      .test = insight_test_names,
@@ -188,7 +189,8 @@ const struct insight_rule insight_rules[] = {
      .what = "acquiring and releasing locks",
      .count = FLAT_TOTAL,
      .least = 0.03,
-     .advice = "Hold locks for less, split them, or batch the work under them. Time spent asleep "
+     .advice = "Hold locks for a shorter time, split them, or batch the work under them. Time "
+               "spent asleep "
                "on a lock is not in CPU samples: the delay may be larger."},
     {.id = "copies",
      .fits = RUNNING,
@@ -240,8 +242,7 @@ const struct insight_rule insight_rules[] = {
      .fits = RUNNING,
      .test = insight_test_kernel,
      .least = 0.2,
-     .advice =
-         "The hot paths below show how it gets there. Make fewer system calls: bigger buffers, "
-         "batches. For page faults, see the insight page-faults."},
+     .advice = "The hot paths below show how it gets there. Make fewer system calls: use bigger "
+               "buffers or batches. For page faults, see the insight page-faults."},
     {0},
 };

@@ -221,11 +221,12 @@ static void say_convoy(struct lockstory *s, const struct lockstory_lock *l)
                    units_scaled(time, (double)l->longest_held_ns, SCALED_NS));
     bool is_short = l->holds && (double)l->held_ns < SHORT_HOLD_NS * (double)l->holds;
     lockstory_say(s, "lock convoy", &b,
-                  is_short ? "The lock is held briefly and taken too often: take it once for "
-                             "several pieces of work, or give each thread data of its own and "
-                             "join them at the end."
-                           : "Hold the lock for less time: move I/O, allocation and waiting out of "
-                             "it. Or split it, so that threads need different ones.");
+                  is_short
+                      ? "The lock is held briefly and taken too often: take it once for "
+                        "several pieces of work, or give each thread data of its own and "
+                        "join them at the end."
+                      : "Hold the lock for a shorter time: move I/O, allocation and waiting out of "
+                        "it. Or split it, so that threads need different ones.");
 }
 
 void lockstory_find_insights(struct lockstory *s)

@@ -101,13 +101,14 @@ static bool has_rivals(const struct meta *m, double queued_ns, struct no_cpu_cau
     snprintf(ret->evidence, sizeof ret->evidence,
              "; the program's own threads had the CPU for %.0f%% of that time, others for %.0f%%",
              100 * own, 100 * (1 - own));
-    ret->advice = own >= MOSTLY ? "The program is its own rival: use fewer threads, or let them "
-                                  "use more CPUs (affinity, cpuset)."
+    ret->advice = own >= MOSTLY
+                      ? "The program competes with itself: use fewer threads, or let them "
+                        "use more CPUs (affinity, cpuset)."
                   : own <= 1 - MOSTLY
                       ? "Other processes had the CPUs: record on a quieter machine before you "
                         "change the program."
                       : "Both the program's own threads and other processes had the CPUs: record "
-                        "on a quieter machine, then see whether fewer threads do.";
+                        "on a quieter machine, then see whether fewer threads suffice.";
     return true;
 }
 

@@ -385,7 +385,7 @@ void page_index(struct document *d, const struct suite *s, const char *ending)
         page_comparison(d, s, r);
     }
     document_text(d, "run.json has every figure. The .kelvin files open with 'kelvin report' and "
-                     "'kelvin flame'. 'kelvin history' compares with runs before.");
+                     "'kelvin flame'. 'kelvin history' compares with earlier runs.");
 }
 
 /* --- for a pull request --- */

@@ -18,7 +18,7 @@ double page_median(const struct series *s, enum measure m);
 struct repeats_summary;
 void page_scatter_cell(struct document *d, const struct repeats_summary *s);
 #define PAGE_SCATTER_MEANS \
-    "Scatter is the standard deviation as a part of the mean; ! marks more than 5%%."
+    "Scatter is the standard deviation as a share of the mean; ! marks more than 5%%."
 
 /* What was asked for and is not there, a list; nothing where all is. */
 void page_absent(struct document *d, const struct suite_result *r);

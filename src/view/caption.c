@@ -150,7 +150,7 @@ static void warn_few(struct buf *b, const struct selection *s)
     if (t->decimals || is_scaled(t) || n >= QUALITY_FEW_SAMPLES)
         return;
     if (!n) {
-        buf_str(b, "no samples: nothing is known of what ran\n");
+        buf_str(b, "no samples: nothing is known about what ran\n");
         return;
     }
     buf_str(b, "only ");

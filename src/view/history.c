@@ -128,7 +128,7 @@ static void add_trends(struct document *d, const struct history_view *v)
 static void add_changes(struct document *d, const struct history_view *v)
 {
     size_t n = 0, most = 0;
-    document_heading(d, "Changes of level");
+    document_heading(d, "Level shifts");
     for (size_t i = 0; i < v->n_trends; i++) {
         most = v->trends[i].points.n > most ? v->trends[i].points.n : most;
         for (size_t k = 0; k < v->trends[i].n_changes; k++, n++) {
@@ -138,9 +138,10 @@ static void add_changes(struct document *d, const struct history_view *v)
         }
     }
     if (!n)
-        document_text(d, most < 2 * CHANGEPOINT_LEAST
-                             ? "Too few runs to find a level shift, which needs three on each side."
-                             : "No level shift: the variation looks like chance.");
+        document_text(
+            d, most < 2 * CHANGEPOINT_LEAST
+                   ? "Too few runs to find a level shift, which needs three runs on each side."
+                   : "No level shift: the variation looks like chance.");
 }
 
 static void history_build_document(struct document *d, const struct history_view *v, bool figures)

@@ -126,7 +126,7 @@ planted() { insights_of "$BATS_FILE_TMPDIR/planted" "$@"; }
     insights_of taskset -c "$cpu" sh -c "'$BATS_FILE_TMPDIR/planted' mix 0.5 & '$BATS_FILE_TMPDIR/planted' mix 0.5 &
         '$BATS_FILE_TMPDIR/planted' mix 0.5 & wait"
     gets_none_of waiting
-    gets busy-host "the program's threads waited .* for a CPU, summed, in a run of"
+    gets busy-host "the program's threads waited .* in total for a CPU, in a run of"
     # Three at a time on one CPU: each waits for it at least as long as the others have it.
     run "$KELVIN" report r.kelvin --format json
     jq -e '.meta | (.queued_ns | tonumber) > 0.8 * (.cpu_time_ns | tonumber)' <<<"$output" || fail "$output"

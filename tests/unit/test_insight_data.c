@@ -266,7 +266,7 @@ static void waits_of_threads(void **state)
     ask(profile_of_two_threads(19000000000, 30000000000), &ids, &evidence);
     assert_string_equal(buf_cstr(&ids), "busy-host");
     assert_string_equal(buf_cstr(&evidence),
-                        "the program's threads waited 30 s for a CPU, summed, in a run of 10 s");
+                        "the program's threads waited 30 s in total for a CPU, in a run of 10 s");
     ids.n = 0;
     struct profile *rivals[3];
     for (uint64_t i = 0; i < 3; i++) { /* by who had the CPUs */

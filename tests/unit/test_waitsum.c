@@ -946,7 +946,7 @@ static void the_cause_of_having_no_cpu_is_told_where_it_is_known(void **state)
         uint64_t own_ns, throttled_ns, stolen_ns;
         const char *evidence, *advice;
     } cases[] = {
-        {970000000, 0, 0, "own threads had the CPU for 97%", "its own rival"},
+        {970000000, 0, 0, "own threads had the CPU for 97%", "competes with itself"},
         {20000000, 0, 0, "others for 98%", "quieter machine"},
         {500000000, 0, 0, "own threads had the CPU for 50%", "Both"},
         {970000000, 600000000, 0, "used up its CPU quota for 600 ms", "cpu.max"},
