@@ -130,6 +130,9 @@ static int split_events(struct record_opts *o, struct words *words, struct err *
 static int record_check(const struct record_opts *o, char **command, struct err *err)
 {
     struct record_heap heap;
+    if (o->machine && command && o->rotate_s > 0 && !o->output)
+        return err_set(err, EXIT_OWN, "record: put the folder '%s' last: '%s' follows it",
+                       command[0], command[1]);
     if (o->machine && (command || o->pid))
         return err_set(err, EXIT_OWN,
                        "record: -a, --cpu, --cgroup and -u record what runs on the machine: leave "

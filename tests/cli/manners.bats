@@ -75,6 +75,9 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w).returncode)' "$KELVIN" $how x.fo
     complains "--call-graph is not needed"
     kelvin record -F 99 -a -- true
     complains "leave out the command" "-d SECONDS"
+    kelvin record -a --rotate 60s recordings -d 5
+    exits 125
+    complains "put the folder 'recordings' last: '-d' follows it"
     kelvin report --stdio x.folded
     exits 1
     complains "--stdio is not needed"
