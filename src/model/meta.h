@@ -56,11 +56,12 @@
 #define META_POOLED_RUNS "pooled_runs" /* samples are of so many runs, times the mean of one */
 #define META_QUEUED_NS "queued_ns"     /* its threads could run and had no CPU, summed */
 #define META_RECORDER_NS "recorder_cpu_ns" /* CPU time of the recorder itself */
-#define META_MACHINE "machine"         /* "yes" where all that runs was recorded, not one program */
-#define META_IDLE_NS "idle_ns"         /* how long its CPUs were idle, all together */
-#define META_IDLE_CPUS "idle_cpus"     /* how many these are */
-#define META_SCOPES_NOTE "scopes_note" /* what went wrong with the program's scopes */
-#define META_HEAP_SCOPED "heap_scoped" /* 1: blocks know the scopes they were allocated in */
+#define META_MACHINE "machine" /* "yes" where all that runs was recorded, not one program */
+#define META_MACHINE_PART "machine_part" /* of it, "the machine, only user web"; absent = all */
+#define META_IDLE_NS "idle_ns"           /* how long its CPUs were idle, all together */
+#define META_IDLE_CPUS "idle_cpus"       /* how many these are */
+#define META_SCOPES_NOTE "scopes_note"   /* what went wrong with the program's scopes */
+#define META_HEAP_SCOPED "heap_scoped"   /* 1: blocks know the scopes they were allocated in */
 #define META_SCOPES_OFF_NS \
     "scopes_clock_off_ns" /* how far the processor's counter was from the clock, at most */
 #define META_WAITS_STACKS "waits_stacks"       /* "no" where waits have durations only */

@@ -59,6 +59,18 @@ static void set_note(struct meta *m, const struct recorder *r)
         meta_set(m, META_ENGINE_NOTE, buf_text(&note));
 }
 
+static void set_machine(struct meta *m, const struct record_opts *o)
+{
+    const char *const parts[][2] = {{"CPU ", o->cpus}, {"cgroup ", o->cgroup}, {"user ", o->user}};
+    autobuf struct buf b = {0};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i][1])
+            buf_printf(&b, "%s%s%s", b.n ? ", " : "the machine, only ", parts[i][0], parts[i][1]);
+    meta_set_str(m, META_MACHINE, "yes");
+    if (b.n)
+        meta_set_str(m, META_MACHINE_PART, buf_cstr(&b));
+}
+
 void record_label_start(struct recorder *r, const struct record_opts *o,
                         const struct record_host *host)
 {
@@ -72,7 +84,7 @@ void record_label_start(struct recorder *r, const struct record_opts *o,
     if (f->rate_is_most)
         meta_set_str(m, META_RATE_IS_MOST, "yes");
     if (r->opts.engine.machine)
-        meta_set_str(m, META_MACHINE, "yes");
+        set_machine(m, o);
     else if (r->opts.command)
         set_command(m, r->opts.command);
     else

@@ -226,8 +226,9 @@ void report_done(struct report *r)
 char *report_title(const struct report *r)
 {
     const char *what = meta_find(&r->profile->meta, META_COMMAND);
+    const char *part = meta_find(&r->profile->meta, META_MACHINE_PART);
     if (meta_find(&r->profile->meta, META_MACHINE))
-        what = "the whole machine";
+        what = part ? part : "the whole machine";
     if (!what)
         what = meta_find(&r->profile->meta, META_SOURCE);
     return mem_printf("Report on %s", what ? what : "a profile");

@@ -454,9 +454,12 @@ static void waitsum_fill(struct document *d, const struct waitsum_view *v, int w
 
 static char *title_of_waits(const struct waitsum_view *v)
 {
-    const char *command = meta_find(&v->sum->selection->profile->meta, META_COMMAND);
-    if (meta_find(&v->sum->selection->profile->meta, META_MACHINE))
-        command = v->sum->selection->words ? "a part of the machine" : "the whole machine";
+    const struct meta *meta = &v->sum->selection->profile->meta;
+    const char *command = meta_find(meta, META_COMMAND), *part = meta_find(meta, META_MACHINE_PART);
+    if (meta_find(meta, META_MACHINE))
+        command = v->sum->selection->words ? "a part of the machine"
+                  : part                   ? part
+                                           : "the whole machine";
     return mem_printf("Waits of %s", command ? command : v->subject);
 }
 

@@ -71,6 +71,8 @@ share_of() { # NAME
     exits 0
     [ "$(share_of nobodys)" -ge 1 ] || fail "$("$KELVIN" report --by process r.kelvin)"
     [ "$(share_of roots)" = 0 ] || fail "$("$KELVIN" report --by process r.kelvin)"
+    kelvin report r.kelvin
+    [[ $output == *"Report on the machine, only user 65534"* ]] || fail "$output"
     # All but the last folder of its path would be a cgroup above it.
     cgroup=$(awk -F: '{ if (length($3) > length(best)) best = $3 } END { print best }' "/proc/$two/cgroup")
     kelvin record --cgroup "$cgroup" -d 1 -o r.kelvin
@@ -85,6 +87,7 @@ share_of() { # NAME
     kelvin record --cpu 0 -d 1 -F 500 -o r.kelvin
     exits 0
     [ "$("$KELVIN" info r.kelvin | awk '$1 == "idle_cpus" { print $2 }')" = 1 ]
+    [[ $("$KELVIN" report r.kelvin) == *"Report on the machine, only CPU 0"* ]]
     # No stack of the idle task: what is left of it are interrupts.
     run "$KELVIN" fold --by process r.kelvin
     ! grep -E 'do_idle;' <<<"$output" | grep -vE 'sysvec|softirq|common_interrupt' || fail "$output"
