@@ -189,7 +189,7 @@ static void fix_wakers(const struct doctor *d, struct doctor_finding *f)
     else if (strcmp(box, "kubernetes") == 0)
         doctor_fix(f, "in the pod: hostPID: true");
     else if (strcmp(box, "docker") == 0 || strcmp(box, "podman") == 0)
-        doctor_fix(f, "%s run --pid=host ..., or record from outside the container", box);
+        doctor_fix(f, "%s run --pid=host ...", box); /* command line */
     else
         doctor_fix(f, "record from outside the PID namespace");
 }
