@@ -39,8 +39,28 @@ static size_t distance_to(struct text word, struct text name)
     return word.n > NEAR_MAX || part.n > NEAR_MAX ? SIZE_MAX : flat_find_distance(word, part);
 }
 
+/* Whether there is a function NAME(...) without parameters in its name: then all its overloads are
+ * one. */
+static bool has_without_parameters(const struct flat *f, struct text word, struct text *ret)
+{
+    const char *open = memchr(word.at, '(', word.n);
+    *ret = (struct text){word.at, open ? (size_t)(open - word.at) : 0};
+    for (uint32_t i = 0; i < f->rows.n && ret->n; i++) {
+        struct text row = flat_name(f, i);
+        if (row.n == ret->n && memcmp(row.at, ret->at, row.n) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int none_found(const struct flat *f, struct text word, struct err *err)
 {
+    struct text bare;
+    if (has_without_parameters(f, word, &bare))
+        return err_set(err, EXIT_ERROR,
+                       "no function '%.*s' in the profile, where names have no parameters: '%.*s' "
+                       "is all its overloads",
+                       TEXT_ARG(word), TEXT_ARG(bare));
     autobuf struct buf b = {0};
     size_t n = 0, limit = word.n / 3 + 1;
     for (size_t d = 1; d <= limit && n < 3; d++)

@@ -4,6 +4,7 @@
 #include "suite/page.h"
 #include "base/buf.h"
 #include "base/path.h"
+#include "base/program.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "bench/verdict.h"
@@ -93,8 +94,18 @@ static void page_add_source(struct document *d, const struct suite *s)
         page_fact(d, "digest of the sources", text);
 }
 
-static void add_build(struct document *d, const struct suite *s, const char *binary)
+/* The file that the command names, else what the suite says that it runs; free it. */
+static char *program_of(const struct workload *w)
 {
+    autofree char *word = NULL, *path = NULL;
+    bool named = !w->shell && words_first(w->line, &word) && strchr(word, '/') &&
+                 program_find(word, &path) == PROGRAM_FOUND;
+    return mem_strdup(named ? path : w->binary);
+}
+
+static void add_build(struct document *d, const struct suite *s, const struct workload *w)
+{
+    autofree char *binary = program_of(w);
     const char *command = conf_text(&s->conf, "", "build.command");
     char text[64];
     autobuf struct buf shown = {0}, env = {0};
@@ -184,7 +195,7 @@ static void page_add_provenance(struct document *d, const struct suite *s,
     page_fact(d, "memory layout", r->workload.fixed_layout ? "the same in every run" : "random");
     if (*conf_text(&s->conf, "", "determinism.cpus"))
         page_fact(d, "CPUs", conf_text(&s->conf, "", "determinism.cpus"));
-    add_build(d, s, r->workload.binary);
+    add_build(d, s, &r->workload);
     add_host(d, s);
 }
 

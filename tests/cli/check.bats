@@ -323,3 +323,19 @@ assert d["growth"]["whole"]["costs"] == [1e6 * n for n in (440, 960, 2240)]' || 
     has $'\n  growth matmul <= 1.2                 # its exponent over --sizes\n  peak <= 200 MiB'
     ! grep -E '^  [a-z].{78}' <<<"${output%%Options:*}" || fail "too long for a terminal"
 }
+
+@test "a C++ name stands for its overloads, and parameters where names have none are told" {
+    printf 'main;mix(int) 60\nmain;mix(long) 40\n' >shown.folded
+    printf 'main;mix 100\n' >bare.folded
+    printf 'present mix\npresent mix(long)\n' >there.rules
+    kelvin check shown.folded there.rules
+    exits 0
+    echo 'absent mix' >gone.rules
+    kelvin check shown.folded gone.rules
+    exits 3
+    echo 'self mix(long) <= 50%' >one.rules
+    kelvin check bare.folded one.rules
+    exits 1
+    [[ $stderr == *"one.rules:1:6: no function 'mix(long)' in the profile, where names have no parameters: 'mix' is all its overloads"* ]] ||
+        fail "$stderr"
+}

@@ -398,3 +398,14 @@ assert int(w["recordings"][0]["stream"]["samples"].replace(",", "")) >= 60, w' |
     kelvin run --set publish.notes=gone.md
     [[ $status = 1 && $stderr == *"publish.notes: cannot read 'gone.md': No such file or directory. Write that file, or correct or remove publish.notes"* && $stderr != *'[1/7]'* ]] || fail "$status $stderr"
 }
+
+@test "the compiler on a page is that of the program that the workload runs" {
+    command -v g++ >/dev/null || skip "no g++"
+    sed 's/argc > 1 ? atol(argv\[1\]) : 1/3000/' app.c >other.cc
+    sed -i 's|^command = cc .*|command = cc $CFLAGS -o app app.c \&\& g++ $CFLAGS -o other other.cc|' kelvin.conf
+    printf '[workload other]\ncommand = ./other\n' >>kelvin.conf
+    kelvin run -q
+    exits 0
+    has perf/small.md 'the program was built by | GNU C[0-9]'
+    has perf/other.md 'the program was built by | GNU C++'
+}
