@@ -546,8 +546,8 @@ static void a_cut_or_damaged_jitdump_does_no_harm(void **state)
     }
 }
 
-/* Lines for no code, 64 MB each, of which the disk holds nothing; then code. How much is named. */
-static int named_behind(int n_large)
+/* Records of KIND, 64 MB each, of which the disk holds nothing; then code. How much is named. */
+static int named_behind(int n_large, uint32_t kind)
 {
     enum { LARGE = 64 << 20 };
     autobuf struct buf front = {0}, load = {0};
@@ -558,7 +558,7 @@ static int named_behind(int n_large)
     FILE *f = fopen(path, "r+");
     off_t at = (off_t)front.n;
     for (int i = 0; i < n_large; i++, at += 16 + LARGE) {
-        const uint32_t head[] = {2, 16 + LARGE, 0, 0};
+        const uint32_t head[] = {kind, 16 + LARGE, 0, 0};
         fseeko(f, at, SEEK_SET);
         assert_int_equal(fwrite(head, sizeof head, 1, f), 1);
     }
@@ -576,8 +576,11 @@ static int named_behind(int n_large)
 static void a_jitdump_without_end_is_read_up_to_a_limit(void **state)
 {
     (void)state;
-    assert_int_equal(named_behind(JITDUMP_MAX_BYTES / (64 << 20) - 1), 1);
-    assert_int_equal(named_behind(JITDUMP_MAX_BYTES / (64 << 20)), 0);
+    enum { LINES = 2, UNWINDING = 4, MOST = JITDUMP_MAX_BYTES / (64 << 20) };
+    assert_int_equal(named_behind(MOST - 1, LINES), 1);
+    assert_int_equal(named_behind(MOST, LINES), 0);
+    assert_int_equal(named_behind(4 * MOST, UNWINDING),
+                     1); /* what is stepped over does not count */
 }
 
 static void a_perf_map_of_tiny_entries_takes_no_more_memory_than_the_file(void **state)
