@@ -6,6 +6,8 @@
 #include "base/utf8.h"
 #include "suite/suite.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <xxhash.h>
 
 struct note {
@@ -92,20 +94,45 @@ static char *all_findings(const struct suite_result *r)
     return mem_strdup(buf_cstr(&b));
 }
 
-/* At the first of them that has a place, "data race in work (app.c:48)". */
+/* How many of T's bytes at AT are digits. */
+static size_t digits_at(struct text t, size_t at)
+{
+    size_t n = 0;
+    while (at + n < t.n && isdigit((unsigned char)t.at[at + n]))
+        n++;
+    return n;
+}
+
+/*
+ * The file of the first place in LINE, at whose end the line's number is: "data race in f
+ * (app.c:48)", "overflow in g (app.c:9): WRITE of size 8", "load of null pointer at app.c:7". None:
+ * of 0 bytes.
+ */
+static struct text place_in(struct text line, uint32_t *ret_line)
+{
+    for (size_t i = 0; i < line.n; i++) {
+        size_t n = line.at[i] == ':' ? digits_at(line, i + 1) : 0, end = i + 1 + n;
+        bool closed = end < line.n && line.at[end] == ')';
+        if (!n || n > 9 || (!closed && end < line.n && line.at[end] != ':'))
+            continue;
+        const char *before = memrchr(line.at, closed ? '(' : ' ', i);
+        if (!before || before + 1 == line.at + i ||
+            (!closed && !text_ends((struct text){line.at, (size_t)(before - line.at)}, " at")))
+            continue;
+        *ret_line = (uint32_t)strtoul(line.at + i + 1, NULL, 10);
+        return (struct text){before + 1, (size_t)(line.at + i - before - 1)};
+    }
+    return (struct text){0};
+}
+
+/* At the first of them that has a place. */
 static void place_findings(struct note *to)
 {
     struct text rest = text_of(to->text);
     while (rest.n && !to->own_file) {
-        struct text line = text_cut(&rest, '\n');
-        const char *open = memrchr(line.at, '(', line.n);
-        struct text file = open ? (struct text){open + 1, line.n - (size_t)(open + 1 - line.at)}
-                                : (struct text){0};
-        const char *colon = file.n ? memrchr(file.at, ':', file.n) : NULL;
-        if (!colon || !text_ends(line, ")") || sscanf(colon, ":%u)", &to->line) != 1)
-            continue;
-        to->own_file = mem_strndup(file.at, (size_t)(colon - file.at));
-        to->file = to->own_file;
+        struct text file = place_in(text_cut(&rest, '\n'), &to->line);
+        if (file.n)
+            to->file = to->own_file = mem_strndup(file.at, file.n);
     }
 }
 

@@ -53,6 +53,39 @@ static void what_a_program_printed_does_nothing_to_a_terminal(void **state)
     assert_string_equal(text, "::error title=kelvin run ended early::a?[31m?? b?,c:d%0A\n");
 }
 
+/* What memcheck and the sanitizers say of a finding: only the place in the program is one. */
+static void findings_are_placed_at_the_first_line_that_they_name(void **state)
+{
+    static const struct {
+        const char *findings, *place;
+    } cases[] = {
+        {"heap-buffer-overflow in f(char*, int) (lib/a.cc:9): WRITE of size 30\n",
+         "file=lib/a.cc,line=9,"},
+        {"data race in main (a.c:20) and run (b.c:6)\n", "file=a.c,line=20,"},
+        {"signed integer overflow in sum (a.c:21): 1 + 2147483647 cannot\n", "file=a.c,line=21,"},
+        {"load of null pointer of type 'int' at b.c:3\nSEGV in f (c.c:1)\n", "file=b.c,line=3,"},
+        {"SEGV in strdup\nSEGV in f (c.c:1)\n", "file=c.c,line=1,"},
+        {"x::y of 10:30\nleak of 8 bytes (in 2:1 blocks)\n", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct suite s = {.folder.lock = -1};
+        char *text;
+        size_t n;
+        FILE *out = open_memstream(&text, &n);
+        struct suite_result *r = vec_push(&s.results);
+        *r = (struct suite_result){.workload.name = "it", .too_many_findings = true};
+        r->findings[FOUND_ASAN] = (struct suite_findings){true, 1, mem_strdup(cases[i].findings)};
+        notices_print(out, &s, NULL, NOTICES_GITHUB);
+        fclose(out);
+        autofree char *start = mem_printf("::error %stitle=it has findings::", cases[i].place);
+        if (strncmp(text, start, strlen(start)) != 0)
+            fail_msg("'%s' does not begin with '%s'", text, start);
+        free(text);
+        suite_done(&s);
+    }
+}
+
 static void a_run_that_ended_early_says_only_why(void **state)
 {
     (void)state;
@@ -94,6 +127,7 @@ int main(void)
         cmocka_unit_test(slower_by_one_clock_is_not_undecided),
         cmocka_unit_test(github_lines_stay_lines),
         cmocka_unit_test(what_a_program_printed_does_nothing_to_a_terminal),
+        cmocka_unit_test(findings_are_placed_at_the_first_line_that_they_name),
         cmocka_unit_test(a_run_that_ended_early_says_only_why),
         cmocka_unit_test(gitlab_gets_one_array_with_places),
     };
