@@ -273,10 +273,12 @@ PY
         nameless "$PWD/w$section" >w.json
         awk -v section="$section" '{ if ($2 > $4 + 250) { print section ": " $0; exit 1 } }' <<<"$(cost fold w.json) $before" || fail "too much"
     done
-    # What is packed as usual is read.
-    objcopy --compress-debug-sections=zlib w w.packed
-    nameless "$PWD/w.packed" >w.json
-    "$KELVIN" convert w.json --to json | grep -q 'w\.c' || fail "no lines"
+    # What is packed as usual is read, in the old form too.
+    for section in zlib zlib-gnu; do
+        objcopy --compress-debug-sections=$section w w.packed
+        nameless "$PWD/w.packed" >w.json
+        "$KELVIN" convert w.json --to json | grep -q 'w\.c' || fail "$section: no lines"
+    done
 }
 
 @test "a long name that is met at a hundred thousand places costs no more than a short one" {

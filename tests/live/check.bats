@@ -47,14 +47,15 @@ RULES
 #include <stdint.h>
 namespace app { __attribute__((noinline, used)) int never_called(int x) { return x + 1; } }
 namespace app { static inline __attribute__((always_inline)) int folded_in(int x) { return x * 7 + 3; } }
-struct box { int n; __attribute__((always_inline)) int opened(int x) const { return n ^ x; } };
-extern "C" __attribute__((noinline)) void busy(void) { for (volatile uint64_t i = 0; i < 1200000000; i++); }
-int main(int n, char **) { busy(); volatile int sink = app::folded_in(n) + box{n}.opened(3); return sink == -1; }
+namespace app { static inline __attribute__((always_inline)) int folded_too(int x) { return x * 5 + 1; } }
+struct box { int n; __attribute__((always_inline)) int opened(int x) const { return n ^ x; } int promised(int x) const; };
+extern "C" __attribute__((noinline)) void busy(void) { for (volatile uint64_t i = 0; i < 4000000000; i++); }
+int main(int n, char **) { busy(); volatile int sink = app::folded_in(n) + app::folded_too(n) + box{n}.opened(3); return sink == -1; }
 SOURCE
     g++ -O2 -g idle.cc -o idle
     "$KELVIN" record -q -o idle.kelvin -- ./idle || fail "no recording"
     # What was inlined everywhere has no symbol: a rule on it must not hang on whether a sample hits it.
-    printf 'self app::never_called <= 5%%\nself busy >= 50%%\nself app::folded_in <= 5%%\nself box::opened <= 5%%\n' >idle.rules
+    printf 'self app::never_called <= 5%%\nself busy >= 50%%\nself app::folded_in <= 5%%\nself app::folded_too <= 5%%\nself box::opened <= 5%%\n' >idle.rules
     kelvin check idle.kelvin idle.rules
     exits 0
     has "at most "
@@ -62,9 +63,11 @@ SOURCE
     kelvin check idle.kelvin typo.rules
     exits 1
     [[ $stderr == *"no function 'app::never_caled'"* ]] || fail "$stderr"
-    echo 'self box::open <= 5%' >typo.rules
-    kelvin check idle.kelvin typo.rules
-    exits 1
+    for function in box::open box::promised; do # the second is only declared
+        echo "self $function <= 5%" >typo.rules
+        kelvin check idle.kelvin typo.rules
+        exits 1
+    done
 }
 
 @test "a loop that was vectorised keeps its contract, a chain that cannot be does not" {

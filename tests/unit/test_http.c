@@ -32,6 +32,8 @@ static void addresses(void **state)
     assert_string_equal(u.host, "::1");
     assert_string_equal(u.port, "1");
     assert_string_equal(u.path, "/a/b:c?d");
+    assert_int_equal(http_url_parse("http://host/tenant@home", &u, &err), 0);
+    assert_string_equal(u.path, "/tenant@home");
     assert_int_equal(http_url_parse("http://[fe80::1]", &u, &err), 0);
     assert_string_equal(u.host, "fe80::1");
     assert_string_equal(u.port, "80");
@@ -53,7 +55,9 @@ static void what_is_no_address(void **state)
                                       "http://h/\n",
                                       "https://h",
                                       "h:80",
-                                      "ftp://h"};
+                                      "ftp://h",
+                                      "http://me@h",
+                                      "http://me:secret@h/v1"};
     struct http_url u;
     struct err err;
     (void)state;

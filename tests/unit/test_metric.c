@@ -113,6 +113,8 @@ static void sections_that_are_not_whole_are_refused(void **state)
     expect_refusal(CHAT "[metric m]\nunit = s\n", "needs either a pattern or a json file");
     expect_refusal(CHAT "[metric m]\npattern = a\njson = b\nfield = c\n", "needs either");
     expect_refusal(CHAT "[metric m]\njson = b\n", "needs both json and field");
+    expect_refusal(CHAT "[metric m]\njson = b\n", "kelvin.conf:5: metric 'm'");
+    expect_refusal(CHAT "[metric m]\nunit = s\npattern = (\n", "kelvin.conf:6: metric 'm'");
     expect_refusal(CHAT "[metric m]\npattern = (\n", "is not a regular expression");
     expect_refusal(CHAT "[metric m]\npattern = a\nworkload = chta\n", "no workload 'chta'");
     expect_refusal("[workload a]\ncommand = ./a\n[metric m]\npattern = a\nworkload = a\n",

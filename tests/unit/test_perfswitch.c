@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#include <sys/prctl.h>
+#include <unistd.h>
+
 // clang-format off
 #include <setjmp.h>
 #include <stdarg.h>
@@ -164,6 +167,44 @@ static void a_wake_before_the_thread_comes_ends_its_blocked_time(void **state)
     play_close(p);
 }
 
+/* Who woke, if a thread of another program does that has NAME now. */
+static char *outsider_of(const char *name)
+{
+    uint8_t raw[RAW_BYTES] = {0};
+    int32_t tid = SLEEPER;
+    char before[16];
+    size_t n;
+    struct play *p = play_open();
+    memcpy(raw + RAW_AT, &tid, sizeof tid);
+    struct engine_sample s = {.at = {.pid = getpid(), .tid = getpid()}, .time_ns = 5000};
+    sleeper_leaves(p, 1000);
+    prctl(PR_GET_NAME, before);
+    prctl(PR_SET_NAME, name);
+    perfswitch_wake(&p->switches, &s, raw, sizeof raw);
+    prctl(PR_SET_NAME, before);
+    sleeper_comes(p, 6000);
+    waits_stop(p->switches.waits, 9000);
+    struct text waker = play_waker(p, &n);
+    char *is = mem_strndup(waker.at, waker.n);
+    play_close(p);
+    return is;
+}
+
+/* Workers of the kernel take turns: it is their queue that says what woke. */
+static void workers_of_the_kernel_are_called_after_their_queue(void **state)
+{
+    static const char *const names[][2] = {{"kworker/0:1-evt", "kworker-evt"},
+                                           {"kworker/u8:5+rx", "kworker+rx"},
+                                           {"kworker/1:2", "kworker"},
+                                           {"kworkers/1", "kworkers/1"},
+                                           {"postgres", "postgres"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        autofree char *is = outsider_of(names[i][0]);
+        assert_string_equal(is, names[i][1]);
+    }
+}
+
 /* The wait has ended by then: the record is of none, and the next wait is not woken by it. */
 static void a_wake_after_the_thread_came_is_of_no_wait(void **state)
 {
@@ -272,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wake_before_the_thread_comes_ends_its_blocked_time),
+        cmocka_unit_test(workers_of_the_kernel_are_called_after_their_queue),
         cmocka_unit_test(a_wake_after_the_thread_came_is_of_no_wait),
         cmocka_unit_test(the_first_of_two_wakes_counts),
         cmocka_unit_test(a_lost_wake_leaves_the_wait_whole),

@@ -184,6 +184,31 @@ static void test_jitdump_names_anonymous_code(void **state)
     assert_string_equal(path_at(f, PARENT, 0x9010), "/var/tmp/.debug/jit-100.dump");
 }
 
+/* Java writes its map as it exits, long after its code was sampled: each process has its own. */
+static void test_code_belongs_to_the_map_that_its_process_wrote_later(void **state)
+{
+    enum { FIRST = 40000001, PROCESSES = 3, SILENT = 1 }; /* no process has such a number */
+    struct fixture *f = *state;
+    struct stack_id stacks[PROCESSES];
+    char path[PROCESSES][40];
+    processes_set_live(f->ps);
+    for (int i = 0; i < PROCESSES; i++) {
+        uint64_t pc = 0x9010 + 0x1000 * (uint64_t)i;
+        snprintf(path[i], sizeof path[i], "/tmp/perf-%d.map", FIRST + i);
+        map(f, FIRST + i, pc - 0x10, "//anon");
+        stacks[i] = chain(f, FIRST + i, &pc, 1);
+        assert_string_equal(path_of(f, leaf(f, stacks[i])), "[anon]");
+    }
+    for (int i = 0; i < PROCESSES; i++)
+        if (i != SILENT)
+            close(open(path[i], O_CREAT | O_WRONLY, 0600));
+    processes_find_maps(f->ps);
+    for (int i = 0; i < PROCESSES; i++)
+        unlink(path[i]);
+    for (int i = 0; i < PROCESSES; i++)
+        assert_string_equal(path_of(f, leaf(f, stacks[i])), i == SILENT ? "[anon]" : path[i]);
+}
+
 static void test_kernel_frames_stand_on_the_users(void **state)
 {
     struct fixture *f = *state;
@@ -525,6 +550,7 @@ int main(void)
         TEST(number_of_a_dead_thread_is_another_thread),
         TEST(anonymous_code_is_compiled_at_run_time),
         TEST(jitdump_names_anonymous_code),
+        TEST(code_belongs_to_the_map_that_its_process_wrote_later),
         TEST(kernel_frames_stand_on_the_users),
         TEST(unfinished_stack_has_a_root_that_says_so),
         TEST(signal_trampoline_has_a_name),

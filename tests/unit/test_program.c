@@ -97,6 +97,8 @@ static void each_reason_has_its_sentence(void **state)
     setenv("PATH", "three", 1);
     explains("./nosuch", ENOENT, "./nosuch: not found");
     explains("nosuch", ENOENT, "nosuch: not found in PATH");
+    explains("LANG=C", ENOENT, "LANG=C: not a program; 'env NAME=VALUE COMMAND' sets a variable");
+    explains("7z=x", ENOENT, "7z=x: not found in PATH"); /* no shell takes it for one */
     explains("toool", ENOENT, "toool: not found in PATH; did you mean 'tool'?");
     explains("here", ENOENT, "here: not found in PATH; did you mean './here'?");
     explains("./two", EACCES, "./two: is a folder");

@@ -54,6 +54,24 @@ static void quote_without_end_is_an_error(void **state)
 }
 
 /* What is put together is taken apart again, and only what needs quotes has them. */
+static void expect_first(const char *line, size_t bytes, const char *word)
+{
+    autofree char *first = NULL;
+    assert_int_equal(words_first(line, &first), bytes);
+    assert_string_equal(first ? first : "none", word);
+}
+
+static void the_first_word_is_at_the_very_beginning(void **state)
+{
+    (void)state;
+    expect_first("./app --fast", 5, "./app");
+    expect_first("'my app' 'a b'", 8, "my app");
+    expect_first("my\\ app", 7, "my app");
+    expect_first("", 0, "none");
+    expect_first(" ./app", 0, "none");
+    expect_first("'my app", 0, "none");
+}
+
 static void words_put_together_come_apart_again(void **state)
 {
     (void)state;
@@ -96,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blanks_separate_and_quotes_keep_together),
+        cmocka_unit_test(the_first_word_is_at_the_very_beginning),
         cmocka_unit_test(words_put_together_come_apart_again),
         cmocka_unit_test(backslashes_are_undone_as_a_shell_does),
         cmocka_unit_test(quote_without_end_is_an_error),
