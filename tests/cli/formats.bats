@@ -291,6 +291,10 @@ TEXT
     exits 0
     gzip -d out.json.gz
     [ "$(jq -r .meta.product out.json)" = app ] || fail "$(jq -c .meta out.json)"
+    sed 's,worker 7/8,worker 9/9,' in.txt >two.txt # of two programs none is what was recorded
+    kelvin convert two.txt --to firefox -o two.json.gz
+    exits 0
+    [[ $(gzip -dc two.json.gz | jq -r .meta.product) == /usr/bin/perf* ]] || fail "$(gzip -dc two.json.gz | jq -c .meta)"
     sed 's,cmdline : .*,cmdline : ./tool,' in.txt >other.txt
     kelvin convert other.txt --to firefox -o other.json.gz
     exits 0

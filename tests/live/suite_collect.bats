@@ -11,6 +11,7 @@ load ../lib/suite
     said "rule failed: self suspect <= 5%"
     said "workload 'small': failed its rules"
     has perf-failed/summary.md '^### .*: failed its rules$'
+    has perf-failed/index.html 'rules: 0 passed, 1 failed, 0 inconclusive'
     has perf-failed/summary.md '^| small | failed its rules |'
     [ "$(jq -r .outcome perf-failed/run.json)" = rules ] || fail "the key changed"
     python3 -c 'import json, sys; n, = json.loads(sys.argv[1])
@@ -375,6 +376,9 @@ CONF
     [[ $stderr == *"kernels: no benchmarks: the command is not a program of kelvin_bench.h, or has no such benchmark"* ]]
     FLAGS=-DREPEAT=1 kelvin run --set workload.kernels.filter=nosuch
     [ "$status" = 4 ] || fail "$status" "$stderr"
+    FLAGS=-DREPEAT=1 kelvin run --set workload.kernels.command=false
+    exits 1
+    said "workload 'kernels': failed"
 }
 
 @test "variants are built, run in turns and compared; one that does not build leaves the others" {

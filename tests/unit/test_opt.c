@@ -12,6 +12,7 @@ struct opts {
     struct opt_list env;
     long n;
     double s;
+    bool quiet;
 };
 
 static const struct opt table[] = {
@@ -19,6 +20,7 @@ static const struct opt table[] = {
     {'n', "runs", OPT_INT, offsetof(struct opts, n), "N", "how often", .min = 1, .max = 9},
     {'d', "duration", OPT_SECONDS, offsetof(struct opts, s), "SECONDS", "how long", .min = 0.1,
      .max = 600},
+    {'q', "quiet", OPT_FLAG, offsetof(struct opts, quiet), NULL, "say nothing"},
     OPT_END,
 };
 
@@ -36,6 +38,30 @@ static void list_keeps_every_value_in_order(void **state)
     assert_string_equal(o.env.at[1], "B=2");
     assert_int_equal(o.n, 3);
     assert_int_equal(r.n_operands, 1);
+}
+
+static void flags_take_no_value(void **state)
+{
+    static const struct {
+        const char *word, *error; /* NULL: fine */
+    } cases[] = {
+        {"-q", NULL},
+        {"--quiet", NULL},
+        {"-qn3", "-q takes no value; write options apart: -q -n3"},
+        {"--quiet=yes", "--quiet takes no value"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct opts o = {0};
+        struct opt_result r;
+        struct err err;
+        char *args[] = {(char *)(uintptr_t)cases[i].word};
+        int rc = opt_parse(table, &o, 1, args, &r, &err);
+        assert_int_equal(rc, cases[i].error ? -1 : 0);
+        assert_int_equal(o.quiet, rc == 0);
+        if (rc != 0)
+            assert_string_equal(err.text, cases[i].error);
+    }
 }
 
 static void list_that_is_too_long_is_an_error(void **state)
@@ -92,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(list_keeps_every_value_in_order),
+        cmocka_unit_test(flags_take_no_value),
         cmocka_unit_test(list_that_is_too_long_is_an_error),
         cmocka_unit_test(seconds_may_have_a_unit),
         cmocka_unit_test(a_word_is_near_if_few_of_its_letters_differ),
