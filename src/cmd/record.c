@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "cmd/command.h"
+#include "view/viewer.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -100,7 +101,7 @@ static const struct opt record_table[] = {
     OPT_END,
 };
 
-/* "app.kelvin" of "./bin/app". */
+/* "app.kelvin" of "./bin/app"; what ends in a slash is no program, and is refused as that. */
 static char *default_output(const struct record_opts *o, char **command)
 {
     if (o->machine)
@@ -108,7 +109,7 @@ static char *default_output(const struct record_opts *o, char **command)
     if (!command)
         return mem_printf("%ld.kelvin", o->pid);
     const char *slash = strrchr(command[0], '/');
-    return mem_printf("%s.kelvin", slash && slash[1] ? slash + 1 : command[0]);
+    return mem_printf("%s.kelvin", !slash ? command[0] : slash[1] ? slash + 1 : "folder");
 }
 
 /* "cycles,page-faults" are two events. WORDS holds their texts. */
@@ -152,6 +153,11 @@ static int record_check(const struct record_opts *o, char **command, struct err 
     if (o->output && strcmp(o->output, "-") == 0)
         return err_set(err, EXIT_OWN,
                        "record: a recording cannot go to standard output: name a file with -o");
+    if (o->view && !viewer_is_built())
+        return err_set(err, EXIT_OWN,
+                       "record: this kelvin was built without the page that --view opens: leave "
+                       "out --view, or install what the page takes with 'tools/setup.sh page' and "
+                       "build again");
     if (o->view && o->rotate_s > 0)
         return err_set(err, EXIT_OWN,
                        "record: --view shows one file: it cannot be combined with "

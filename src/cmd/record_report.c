@@ -138,12 +138,15 @@ static bool is_unsampled(const struct record_facts *f)
     return strcmp(f->engine, "none") == 0;
 }
 
+enum { RATE_LEAST = 10 }; /* a rate of fewer samples is chance */
+
 /* The rate that the user asked for; the engine may allow less. */
 static void print_rate(const struct record_facts *f, double asked_hz)
 {
     if (f->rate_hz <= 0)
         return;
-    bool achieved = f->rate_achieved_hz > 0 && f->files <= 1; /* one number for all of the run */
+    bool achieved = f->rate_achieved_hz > 0 && f->files <= 1 && /* one number for all of the run */
+                    f->all.samples >= RATE_LEAST;
     if (achieved) /* a lone clock takes a tenth more, see perfevents.h; a timer may take less */
         fprintf(stderr, ", %.0f per second of CPU time (", f->rate_achieved_hz);
     else

@@ -105,8 +105,14 @@ static void leave_screen(struct top *t)
 static int open_terminal(struct top *t, struct err *err)
 {
     sigset_t set;
+    const char *term = getenv("TERM");
     if (!isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &t->before) != 0)
         return err_set(err, EXIT_ERROR, "top needs a terminal: '-n 1' prints one screen as text");
+    if (!term || strcmp(term, "dumb") == 0)
+        return err_set(err, EXIT_ERROR,
+                       "top needs a terminal that can move its cursor, and TERM is %s: '-n 1' "
+                       "prints one screen as text",
+                       term ? "dumb" : "not set");
     sigemptyset(&set);
     sigaddset(&set, SIGTSTP);
     sigaddset(&set, SIGCONT);

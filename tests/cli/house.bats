@@ -749,6 +749,8 @@ END
     kelvin record -- .
     exits 126
     complains ".: is a folder"
+    kelvin record -- ./
+    complains "./: is a folder"
     [[ $stderr != *"did you mean"* ]]
     kelvin help
     for code in 125 126 127; do

@@ -44,6 +44,13 @@ sys.exit(subprocess.run(sys.argv[1:], stdout=w).returncode)' "$KELVIN" $how x.fo
     "$KELVIN" report x.folded --format html | grep -q '</html>'
 }
 
+@test "top does not draw where the terminal cannot" {
+    command -v script >/dev/null || skip "script is not installed"
+    run script -qec "TERM=dumb '$KELVIN' top" /dev/null
+    [[ $output == *"TERM is dumb"*"-n 1"* && $output != *$'\e'* ]] || fail "$output"
+    [ "$status" = 1 ]
+}
+
 @test "bench draws no progress where the command writes to the same terminal" {
     command -v script >/dev/null || skip "script is not installed"
     run script -qec "'$KELVIN' bench --runs 2 --show-output 'echo said'" /dev/null
