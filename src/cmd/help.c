@@ -41,13 +41,19 @@ static int one_topic(void)
 static int print_topic(const char *topic, const char *as)
 {
     const struct command *c = command_find(topic);
-    if (strcmp(topic, "formats") == 0)
-        manual_formats(stdout);
-    else if (strcmp(topic, "suite") == 0 || strcmp(topic, "kelvin.conf") == 0)
-        manual_suite(stdout);
-    else if (!c)
+    bool formats = strcmp(topic, "formats") == 0, man = strcmp(as, "man") == 0;
+    bool suite = strcmp(topic, "suite") == 0 || strcmp(topic, "kelvin.conf") == 0;
+    if (!formats && !suite && !c)
         return no_topic(topic);
-    else if (strcmp(as, "man") == 0)
+    if (!c && man) {
+        command_say("help: '%s' is no man page: leave out --as", topic);
+        return EXIT_ERROR;
+    }
+    if (!c && formats)
+        manual_formats(stdout);
+    else if (!c)
+        manual_suite(stdout);
+    else if (man)
         manual_man_command(stdout, c);
     else
         manual_command(stdout, c);

@@ -155,9 +155,15 @@ static const char *why_empty(const struct top_view *v)
 /* As many as fit, whole. */
 static const char *keys_of(const struct top_view *v)
 {
-    static const char all[] = "q quit  f/t/o functions/threads/processes  s sort  / filter  "
-                              "Enter callers  space pause  w save";
-    return v->width >= (int)sizeof all - 1 ? all : "q f/t/o s / Enter space w: see --help";
+    static const char *const keys[] = {
+        "q quit  f/t/o functions/threads/processes  s sort  / filter  "
+        "Enter callers  space pause  w save",
+        "q quit  f/t/o group  s sort  / filter  Enter callers  space pause  w save",
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (v->width >= (int)strlen(keys[i]))
+            return keys[i];
+    return "q f/t/o s / Enter space w: see --help";
 }
 
 size_t top_print(struct buf *b, const struct top_view *v, char **ret_name)
