@@ -1,5 +1,5 @@
 /*
- * arena.h - memory that is given out piece by piece and given back at once.
+ * arena.h - memory that is handed out piece by piece and freed at once.
  */
 #pragma once
 #include "base/mem.h"

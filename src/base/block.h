@@ -16,5 +16,5 @@ enum { BLOCK_ROWS = 1 << 15 };
     for (size_t from = 0, to;       \
          from < (n) && (to = (n)-from < BLOCK_ROWS ? (n) : from + BLOCK_ROWS, 1); from = to)
 
-/* What does a block stays a function. */
+/* The code for one block must stay a function of its own. */
 #define BLOCK_CALL __attribute__((noinline))

@@ -1,9 +1,9 @@
 /*
  * cachefile.h - files that spare work next time, in the user's cache folder.
  *
- * Losing one costs only time, so nothing here fails: what cannot be read is made anew, what
- * cannot be written is not kept. Files are only for the user's own eyes, and only files of the
- * user are believed; that they are whole the caller must check.
+ * Losing one costs only time, so nothing here fails: a file that cannot be read is made again,
+ * one that cannot be written is not kept. Only the user can read these files, and only files of
+ * the user are trusted. The caller must check that they are complete.
  */
 #pragma once
 #include "base/buf.h"
@@ -24,7 +24,7 @@ bool cachefile_read(const char *name, struct buf *ret);
 bool cachefile_map(const char *name, struct text *ret);
 void cachefile_unmap(struct text content); /* empty is fine */
 
-/* Let go of the memory of what was mapped: it comes back where it is looked at. */
+/* Release the memory of a mapped file: pages come back when they are read. */
 void cachefile_rest(struct text content);
 
 /* Keep B as NAME. Replaced whole; not synced. False where it is not kept. */

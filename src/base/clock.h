@@ -6,7 +6,7 @@
  * and does not exist on others. Not CLOCK_MONOTONIC_RAW: it is a system call on older kernels.
  *
  * Times that are compared with the kernel's, those of samples and of runs, come by system calls:
- * a library that was preloaded to fake the time (libfaketime) stands before libc's clocks only.
+ * a library that was preloaded to fake the time (libfaketime) replaces only libc's clocks.
  *
  * The agent inside a sampled program has a clock of its own: it may not use this room.
  */

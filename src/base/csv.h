@@ -2,7 +2,7 @@
  * csv.h - texts in files of comma-separated values.
  *
  * Names come from anywhere: no control character or mark of direction gets through (utf8.h), and
- * what a spreadsheet would take for a formula stays a text, behind an apostrophe.
+ * a text that a spreadsheet would take for a formula gets an apostrophe in front.
  */
 #pragma once
 #include "base/text.h"

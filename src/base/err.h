@@ -1,7 +1,7 @@
 /*
  * err.h - what went wrong, in one sentence that says what to do next.
  *
- * Whatever can fail returns 0 or -1 and takes a struct err last. Only cmd/ and main.c print it.
+ * Functions that can fail return 0 or -1 and take a struct err last. Only cmd/ and main.c print it.
  *
  * Library rooms never print and never exit. Running out of memory is the exception: it ends the
  * program with one line, because no caller could do better and files are whole either way. `kelvin
@@ -21,7 +21,7 @@ enum exit_code {
     EXIT_NOBODY_READS = 141, /* the pipe was closed: 128 + SIGPIPE; nothing is said about it */
 };
 
-/* A way out that a program may offer: how it is taken there is for the one who prints to say. */
+/* A remedy that a program may offer. The code that prints the error says how to apply it. */
 enum err_hint {
     HINT_NONE,
     HINT_OTHER_STORE,   /* another store */
@@ -29,7 +29,7 @@ enum err_hint {
     HINT_SAVE_BASELINE, /* a baseline is to be saved first */
     HINT_FORMAT,        /* the format can be named */
     HINT_STRICT,        /* it is an error because strictness was asked for */
-    HINT_FORCE,         /* it can be had all the same */
+    HINT_FORCE,         /* it can be forced */
     HINT_LOCKS_ALONE,   /* of waits, those for locks can be had without the kernel's help */
     HINT_TIMER,         /* samples can be taken without the kernel's help */
     HINT_CPU_CLOCK,     /* an event that every machine has */

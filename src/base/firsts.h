@@ -6,9 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What stands at X comes before (< 0) or after (> 0) what stands at Y; never 0. */
+/* Negative if the element at X comes before that at Y, else positive; never 0. */
 typedef int firsts_compare(const void *x, const void *y, void *ctx);
 
-/* Bring the first N of ALL numbers to the front, in order; N <= ALL. What is behind them is in no
- * order. */
+/* Bring the first N of ALL numbers to the front, in order; N <= ALL. The rest is in no order. */
 void firsts_order(uint32_t *at, size_t all, size_t n, firsts_compare *compare, void *ctx);

@@ -2,10 +2,10 @@
  * http.h - a request to a server by HTTP/1.1, and what it answers. Plain: no TLS, no proxy.
  *
  * One connection for each request, closed by both sides afterwards. A server may be slow, gone or
- * talk nonsense: each request has a limit of time for all of it, answers one of bytes.
+ * talk nonsense: each whole request has a time limit, and each answer a size limit.
  *
- * By hand, because the library of the field would bring twenty others into every start of Kelvin,
- * and into the static program.
+ * Written by hand, because libcurl would load twenty other libraries at every start of Kelvin,
+ * and link them into the static program.
  */
 #pragma once
 #include "base/err.h"

@@ -1,8 +1,8 @@
 /*
  * idmap.h - from a hash to the ids of things kept elsewhere.
  *
- * The table holds only (hash, id) pairs; what an id stands for, and whether it is the one that
- * is looked for, the owner of the things knows:
+ * The table holds only (hash, id) pairs. The caller knows what an id stands for, and compares it
+ * with the key:
  *
  *     for_each_match(&map, hash, id)
  *         if (same(things[id], key))

@@ -48,7 +48,7 @@ struct jsonread {
 void jsonread_init(struct jsonread *j, struct reader *in);
 void jsonread_done(struct jsonread *j);
 
-/* What the next value is, without taking it. */
+/* The type of the next value, without taking it. */
 enum json_token json_peek(struct jsonread *j);
 
 /* Go into an object or array. False (and an error) when the next value is something else. */
@@ -70,7 +70,7 @@ bool json_get_bool(struct jsonread *j);
 /*
  * The next value's exact decimal form: VALUE / 10^DECIMALS without trailing zeros, at most 18
  * decimals; digits of a fraction that do not fit are cut. False (no error) if negative, not a
- * number, or its whole part too big for 64 bits; the value is taken all the same.
+ * number, or its whole part too big for 64 bits; the value is taken anyway.
  */
 bool json_get_decimal(struct jsonread *j, int64_t *ret_value, int *ret_decimals);
 

@@ -28,7 +28,7 @@ void mem_table_free(void *table, size_t size_bytes); /* NULL is fine */
 void mem_want_huge_pages(void *block, size_t size_bytes);
 
 /*
- * For a program that does one thing and ends: blocks up to 1 MiB that are given back stay with it,
+ * For a program that does one thing and ends: freed blocks up to 1 MiB stay with the process,
  * so that the next ones come without page faults, which are a quarter of a short command's time.
  */
 void mem_keep_freed(void);

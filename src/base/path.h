@@ -21,9 +21,9 @@ char *path_folder(const char *path);
 
 /*
  * The path that writing to PATH means: where its links lead, also where nothing is there yet. In a
- * folder that everybody may write to, a link counts only if it is ours or the folder owner's, as
- * the kernel has it (fs.protected_symlinks): whoever replaces a file by renaming must check that
- * himself. Free it; NULL = there is none, with errno, which is EACCES for such a link.
+ * folder that everybody may write to, a link counts only if it is ours or the folder owner's, the
+ * kernel's own rule (fs.protected_symlinks). Code that replaces a file by renaming must check
+ * that itself. Free it; NULL = there is none, with errno, which is EACCES for such a link.
  */
 char *path_target(const char *path);
 
@@ -48,8 +48,8 @@ void path_shorten(struct buf *b, struct text t);
  */
 int path_open_file(const char *path, int more, struct stat *ret);
 
-/* Where the kernel says that an open file is, without links: a path that was looked at before it
- * was opened may have become another. Free it; NULL where nobody knows. */
+/* The path of an open file as the kernel has it, without links: a path that was checked before
+ * the file was opened may lead elsewhere by now. Free it; NULL if it is not known. */
 char *path_of_open(int fd);
 
 /*

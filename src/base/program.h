@@ -1,5 +1,5 @@
 /*
- * program.h - the file that a command's first word stands for.
+ * program.h - find the file that a command's first word names.
  *
  * A word with a slash is a path; any other is looked up in PATH as execvp() does: an empty part of
  * PATH is the current folder, folders and files without the right to run them are passed over.
@@ -34,7 +34,7 @@ bool program_exists(const char *command);
 enum program_state program_explain(const char *command, int errnum, struct err *err);
 
 /*
- * Why the kernel lets nobody without more rights look into COMMAND while it runs: "runs with the
+ * Why the kernel hides COMMAND from users without more rights while it runs: "runs with the
  * rights of its owner (setuid)". NULL if it does. As root: why it takes events of threads away,
  * and leaves those of CPUs.
  */

@@ -2,8 +2,8 @@
  * project.h - which source files may be shown around.
  *
  * Debug information may name any file, and pages and recordings are made to be given to others:
- * only what lies below the project of the program or of the current folder, or was asked for, goes
- * along. Nothing hidden does: .env, .git and their like are no source.
+ * only files below the project of the program or of the current folder, or below a folder that
+ * was asked for, are included. Hidden files are not: .env, .git and the like are not source.
  */
 #pragma once
 #include <stdbool.h>
@@ -17,5 +17,5 @@ struct project {
 
 enum { PROJECT_PROGRAMS = 16 }; /* of a recording: those that are asked about */
 
-/* Whether the file at REAL, a path without links, may go along. */
+/* Whether the file at REAL, a path without links, may be included. */
 bool project_has(const struct project *p, const char *real);

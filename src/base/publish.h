@@ -1,9 +1,9 @@
 /*
- * publish.h - an output file that appears whole or not at all.
+ * publish.h - an output file that appears complete or not at all.
  *
  * Bytes go to a nameless file beside the target; publish_commit() syncs it and renames it over
- * the target. Whatever happens before that (an error, a full disk, kill -9) leaves the old file
- * as it was. "-", pipes and devices are written through as they cannot be replaced.
+ * the target. An error, a full disk or kill -9 before that leaves the old file as it was. "-",
+ * pipes and devices are written through as they cannot be replaced.
  */
 #pragma once
 #include "base/err.h"
@@ -27,15 +27,15 @@ int publish_open(struct publish *p, const char *path, struct err *err);
 int publish_open_private(struct publish *p, const char *path, struct err *err);
 
 /*
- * Make it so. On failure the target is as it was. Closes P either way. Where whoever read the pipe
- * has gone, as `head` does, the error's code is EXIT_NOBODY_READS.
+ * Put the file in place. On failure the target is as it was. Closes P either way. If the reader
+ * of the pipe has gone, as `head` does, the error's code is EXIT_NOBODY_READS.
  */
 int publish_commit(struct publish *p, struct err *err);
 
 /* Whether OUT is a pipe that nobody reads any more. */
 bool publish_nobody_reads(FILE *out);
 
-/* Forget it: the target stays as it was. Harmless after a commit. */
+/* Discard the file: the target stays as it was. Harmless after a commit. */
 void publish_drop(struct publish *p);
 
 /* A stream that gzips what is written to it into OUT, same input same bytes. fclose() ends it. */

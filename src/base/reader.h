@@ -34,7 +34,7 @@ int reader_open(struct reader *r, const char *path, struct err *err);
 
 /*
  * The same for a file that nobody named but its place, such as one beside a profile. Only a regular
- * one is opened: a pipe there would make us wait for whoever put it there.
+ * one is opened: a pipe there would make Kelvin wait for its writer.
  */
 int reader_open_file(struct reader *r, const char *path, struct err *err);
 

@@ -58,7 +58,7 @@ enum subprocess_event { SUBPROCESS_ENDED, SUBPROCESS_LATE, SUBPROCESS_STOPPED };
 
 /*
  * Wait until it ends, CLOCK_MONOTONIC reaches UNTIL_NS (0 = never) or STOP_FD (-1 = none) can be
- * read. Only subprocess_reap() lets go of it.
+ * read. Only subprocess_reap() forgets it.
  */
 enum subprocess_event subprocess_wait(const struct subprocess *s, uint64_t until_ns, int stop_fd);
 

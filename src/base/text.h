@@ -44,7 +44,7 @@ bool text_is_one_of(struct text t, const char *const *list);
 /* Without blanks (space, tab, CR) at both ends. */
 struct text text_trim(struct text t);
 
-/* Cut off and return what stands before the first SEP; T keeps the rest, or is empty at the end. */
+/* Cut off and return the part before the first SEP; T keeps the rest, or is empty at the end. */
 struct text text_cut(struct text *t, char sep);
 
 /* The whole of T as a number. False when it is none or does not fit. */

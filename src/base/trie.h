@@ -2,7 +2,7 @@
  * trie.h - lists of numbers that share their beginnings: a node is its parent plus one key more.
  *
  * Equal lists have the same node, and a parent's id is always smaller than its children's: one pass
- * backwards sums a tree. What the keys stand for the owner knows.
+ * backwards sums a tree. The caller knows what the keys stand for.
  */
 #pragma once
 #include "base/idmap.h"

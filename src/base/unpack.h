@@ -11,8 +11,7 @@
 /* On its way from packed to plain. */
 struct unpack;
 
-/* What a stream that starts with HEAD, of at least UNPACK_HEAD bytes or all, is packed with; or
- * NULL. */
+/* The packing of a stream that starts with HEAD, of at least UNPACK_HEAD bytes or all; or NULL. */
 struct unpack *unpack_new(struct text head);
 void unpack_free(struct unpack *u); /* NULL is fine */
 

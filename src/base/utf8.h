@@ -26,7 +26,7 @@ size_t utf8_printable(struct text t);
 
 /*
  * Append T to B, fit for one line of a terminal: each hidden character becomes '?', each bad byte
- * U+FFFD. Whatever quotes its input in text goes through here.
+ * U+FFFD. Code that quotes its input in text must use this.
  */
 void utf8_plain(struct buf *b, struct text t);
 void utf8_print(FILE *out, const char *s);

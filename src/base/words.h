@@ -43,8 +43,8 @@ void words_hide(struct buf *b, const char *line);
 bool words_hidden(const char *line);
 
 /*
- * What in LINE, outside quotes, a shell would act on: "|", "&&", ";", "<", ">", "*", "$", "~/", or
- * NULL. Taken apart as above these are plain characters.
+ * The part of LINE, outside quotes, that a shell would act on: "|", "&&", ";", "<", ">", "*", "$",
+ * "~/", or NULL. Taken apart as above these are plain characters.
  */
 const char *words_shell_sign(const char *line);
 

@@ -1,5 +1,5 @@
 /*
- * comparison.h - one series held against another, and what came of it: the one verdict type.
+ * comparison.h - one series compared with another, and the result: the one verdict type.
  *
  * The other series is another command of the same session, or the same benchmark of a baseline.
  * verdict_compare() (bench/verdict.h) fills it; reports, pages and gates read it.
@@ -35,7 +35,7 @@ struct comparisons { /* a VEC */
 #define COMPARISON_SAME_WORK \
     "where code and data lie in memory, or waiting, may be the cause, not more work"
 
-/* What the sentence calls things; those that are NULL have a default or are left out. */
+/* The sentence's names for things. Those that are NULL have a default or are left out. */
 struct comparison_words {
     const char *name;  /* of what is judged; NULL = that of the series */
     const char *than;  /* "in 'main'"; NULL = "in the baseline" or the other series */

@@ -31,8 +31,8 @@ struct heap_cut {
 };
 
 /*
- * Cut START to END out of the first area that it touches; false when there is none. What is left
- * stays, with told_bytes as it was in the first part. Call it until it is false.
+ * Cut START to END out of the first area that it touches; false when there is none. The parts
+ * that are left stay, with told_bytes as it was in the first part. Call it until it is false.
  */
 bool heap_areas_cut(struct heap_areas *a, uint64_t start, uint64_t end, struct heap_cut *ret);
 

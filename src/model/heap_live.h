@@ -1,7 +1,7 @@
 /*
  * heap_live.h - the blocks that a program holds, by address.
  *
- * Open addressing with linear probing; what is taken out leaves no mark behind. 24 bytes a place,
+ * Open addressing with linear probing; removing a block leaves no mark. 24 bytes a place,
  * between two fifths and four fifths of them in use: at most 60 bytes per block.
  *
  *     0            6         8      16         20
@@ -89,7 +89,7 @@ static inline bool heap_live_add(struct heap_live *l, const struct heap_block *b
     return new;
 }
 
-/* What was pushed on by the one that leaves moves up, so that no search stops early. */
+/* Blocks that had to move on because of a removed one move up, so that no search stops early. */
 static inline void heap_live_close_gap(struct heap_live *l, size_t gap)
 {
     for (size_t i = (gap + 1) & l->mask; l->places[i].address; i = (i + 1) & l->mask) {

@@ -3,7 +3,7 @@
  * scopes) and slice of time, and written as rows of a stream.
  *
  * The columns that add up (allocations, allocated, frees, freed, temporary) are rows of each slice:
- * ranges of time can be asked for. What was freed belongs to the site that had allocated it. The
+ * ranges of time can be asked for. Freed blocks belong to the site that had allocated them. The
  * levels (leaked, leaked_blocks, peak) are rows at the moment that they hold: what leaked, at the
  * end of its process.
  *
@@ -84,7 +84,8 @@ void heap_tally_done(struct heap_tally *t);
 
 uint32_t heap_tally_new_site(struct heap_tally *t, const struct heap_site *site);
 
-/* What is live at the end, before that counts as leaked; without it, what is live after that. */
+/* Blocks that are live at the end, before they count as leaked; without it, those that are live
+ * after that. */
 void heap_tally_last_point(struct heap_tally *t, uint64_t end_ns);
 
 /* It is TIME_NS: a slice that is over is written. Call it before the next two. */
@@ -114,7 +115,8 @@ void heap_tally_unfree(struct heap_tally *t, uint32_t site, uint64_t size_bytes)
 /* A block was never freed: its process is over. */
 void heap_tally_leak(struct heap_tally *t, uint32_t site, uint64_t size_bytes);
 
-/* That was at TIME_NS: from then on nobody holds it. Without it, it was at the end. */
+/* The process ended at TIME_NS: from then on nobody holds the block. Without this call, it was at
+ * the end. */
 void heap_tally_leaked(struct heap_tally *t, uint64_t time_ns);
 
 /* Write the rows of the last slice, and the levels. */

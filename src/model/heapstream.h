@@ -1,7 +1,8 @@
 /*
  * heapstream.h - the heap in the model: what the columns of its stream and its counters mean.
  *
- * Recordings have all of the columns, files of other tools some. Nobody else looks at their names.
+ * Recordings have all of the columns, files of other tools some. No other code looks at their
+ * names.
  */
 #pragma once
 #include "model/streamkind.h"

@@ -204,15 +204,15 @@ int profile_add_stream(struct profile *p, const char *event, enum obtained obtai
 int profile_add_value(struct profile *p, int stream, const char *name, const char *unit);
 
 /*
- * Let the rows of stream FROM be rows of TO, which has the same columns. FROM is gone then, and
- * those behind it have moved up. Fails when a column's sum would pass INT64_MAX.
+ * Let the rows of stream FROM be rows of TO, which has the same columns. FROM is then removed,
+ * and later streams move up. Fails when a column's sum would pass INT64_MAX.
  */
 int profile_join_streams(struct profile *p, int to, int from, struct err *err);
 
 /* Add the label KEY = VALUE to all rows that the stream has by now. */
 void profile_label_rows(struct profile *p, int stream, const char *key, struct text value);
 
-/* So many rows of STREAM have a stack that ends too early, because of WHY. Replaces an old number.
+/* N rows of STREAM have a stack that ends too early, because of WHY. Replaces an old number.
  */
 void profile_set_unfinished(struct profile *p, int stream, const char *why, uint64_t n);
 
@@ -252,7 +252,7 @@ size_t profile_find_row(const struct profile *p, int stream, const struct row *r
 int profile_scale_value(struct profile *p, struct value_ref ref, int64_t value, int decimals,
                         int64_t *ret_value, struct err *err);
 
-/* Give back the rows of all streams; totals and the number of rows stay known. */
+/* Free the rows of all streams; totals and the number of rows stay known. */
 void profile_forget_rows(struct profile *p);
 void profile_forget_rows_of(struct profile *p, int stream);
 
@@ -326,7 +326,7 @@ static inline int32_t profile_pid(const struct profile *p, const struct thread *
  * many, 1 to N. */
 size_t profile_programs(const struct profile *p, const char **ret, size_t n);
 
-/* Rows of all streams, those that were given back included. */
+/* Rows of all streams, freed ones included. */
 size_t profile_count_rows(const struct profile *p);
 
 /*

@@ -2,7 +2,7 @@
  * quantity.h - what a column of a stream measures: which advice and which words fit it.
  *
  * Decided by dimension, role and how the stream was obtained, and where these leave it open by
- * what the field calls events and columns. Nobody else looks at such names.
+ * what the field calls events and columns. No other code looks at such names.
  */
 #pragma once
 #include "model/profile.h"

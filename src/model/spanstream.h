@@ -2,7 +2,7 @@
  * spanstream.h - columns of the stream of scopes (STREAM_SCOPES) that not every recorder fills:
  * what was allocated in a span and not in the scopes inside of it.
  *
- * Nobody else looks at the names of these columns.
+ * No other code looks at the names of these columns.
  */
 #pragma once
 #include "model/profile.h"

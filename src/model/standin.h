@@ -2,12 +2,12 @@
  * standin.h - our own libraries inside of programs stand in for functions of the C library.
  *
  * libkelvin-locks.so has a pthread_mutex_lock() that calls the one of the C library, as
- * libkelvin-heap.so has a malloc(). A stack that passes through is the program's call and the
- * library's function, and what stands between them is of no use to anybody:
+ * libkelvin-heap.so has a malloc(). A stack that passes through has the program's call and the
+ * library's function. The frames between them are of no use:
  *
  *     enter > mutex_take > mutex_wait > pthread_mutex_lock   becomes   enter > pthread_mutex_lock
  *
- * What our libraries do themselves stays: frames that are innermost, or that call something else.
+ * Frames of our libraries' own work stay: those that are innermost, or that call something else.
  * In a recording that is written again the frames are there.
  */
 #pragma once

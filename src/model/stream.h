@@ -6,8 +6,8 @@
  * column of values for each of its types; rows may have a time, a duration and attributes.
  *
  * A sampled event has two columns: how often the recorder looked ("samples") and what that stands
- * for ("cpu", in nanoseconds). Whatever shows a number says which of the two it is, and nothing
- * adds up the values of different events.
+ * for ("cpu", in nanoseconds). Every view says which of the two a number is, and none adds up the
+ * values of different events.
  */
 #pragma once
 #include "model/attrs.h"
@@ -35,7 +35,7 @@ struct rows {
     int64_t *value[STREAM_MAX_TYPES];
 };
 
-/* So many rows have a stack that ends too early, for one reason. */
+/* The number of rows whose stack ends too early, for one reason. */
 struct unfinished {
     struct str_id why;
     uint64_t n;

@@ -2,7 +2,7 @@
  * streamkind.h - which of the streams that Kelvin itself defines a stream is.
  *
  * Heap, scopes, locks and waits are streams with agreed names, which sources and engines add and
- * files carry. Nobody outside the model looks at such a name: analysis and views ask for the kind.
+ * files carry. No code outside the model looks at such a name: analysis and views ask for the kind.
  */
 #pragma once
 #include "model/profile.h"

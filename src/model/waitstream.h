@@ -17,7 +17,7 @@
  * Where switches come too fast for a stack each, rows of a part WAIT_SUMMED stand for many waits:
  * their number and time are counted, the stacks are shared out like those of the waits around them.
  *
- * Nobody else looks at the names of these streams and columns.
+ * No other code looks at the names of these streams and columns.
  */
 #pragma once
 #include "model/streamkind.h"

@@ -1,12 +1,12 @@
 /*
  * paired.h - is one thing faster than another? Judged from runs made side by side.
  *
- * Whatever the machine did to a block of runs it did to both sides, so only the ratio inside each
- * block counts. Of the logarithms of these ratios the median is taken, with an interval between
- * order statistics that is exact whatever the noise looks like: where the order inside a block is
- * a toss of a coin, equal programs give ratios above and below 1 like tosses of a coin, be the
- * machine as restless as it may. Looking again after every few blocks and stopping at the first
- * "proof" would find differences in noise; so there is a plan of looks, each with its own part of
+ * The machine's disturbances hit both sides of a block of runs alike, so only the ratio inside
+ * each block counts. Of the logarithms of these ratios the median is taken, with an interval
+ * between order statistics that is exact whatever the noise looks like: where the order inside a
+ * block is a toss of a coin, equal programs give ratios above and below 1 like tosses of a coin, be
+ * the machine as restless as it may. Looking again after every few blocks and stopping at the first
+ * "proof" would find differences in noise. So there is a plan of looks, each with its own part of
  * the risk.
  *
  * There are at most 16 looks, at 14, 21, 32, 47... blocks. The probability that equal things ever
@@ -27,8 +27,8 @@ enum verdict {
 extern const char *const verdict_names[]; /* "inconclusive", "same", "faster", "slower" */
 
 /*
- * The risk that over all looks and comparisons any interval misses is at most this: so many false
- * verdicts are to be expected of as many comparisons of equal things.
+ * The risk that, over all looks and comparisons, any interval misses the true ratio is at most
+ * this. It is the rate of false verdicts among comparisons of equal things.
  */
 #define PAIRED_RISK 0.005
 #define PAIRED_BAND 0.01
@@ -63,8 +63,9 @@ void paired_compare(struct paired *p, const double *before, const double *after,
  * PAIRED_ONLY_LOOK is for blocks whose number was fixed before: it has the whole risk.
  *
  * PAIRED_LAST_LOOK + LOOK: look number LOOK where no other can follow, because the time is over. It
- * has all of the risk that those before it left. Only where nobody decided to stop by what was
- * seen: how long a block takes does not depend on which of two equal programs was slower in it.
+ * has all of the risk that those before it left. Use it only if the decision to stop does not
+ * depend on the results: how long a block takes does not depend on which of two equal programs
+ * was slower in it.
  */
 enum { PAIRED_LOOKS = 16, PAIRED_ONLY_LOOK = -1, PAIRED_LAST_LOOK = 1000 };
 size_t paired_look_at(int look, size_t most);
@@ -73,8 +74,8 @@ size_t paired_look_at(int look, size_t most);
  * For runs that were not made side by side, such as a stored baseline: values of two sessions, each
  * in the order of time. Each session is cut into up to a dozen pieces, and the medians of these are
  * compared by ranks (Hodges-Lehmann), so that slow changes of the machine widen the interval.
- * What differs between whole sessions no number of runs can show: faster and slower therefore
- * mean that the whole interval lies outside the band. Fewer than about six runs per side
+ * No number of runs can show differences between whole sessions. Faster and slower therefore mean
+ * that the whole interval lies outside the band. Fewer than about six runs per side
  * prove nothing.
  */
 void paired_compare_apart(struct paired *p, const double *before, size_t n_before,

@@ -34,9 +34,9 @@ void trend_find_changes(struct trend *t);
 char *trend_value(const struct trend *t, double value, char *to);
 
 /*
- * What happened at change I, a sentence: "rose by 10.2% from 1.20 s to 1.32 s; first bad commit
+ * A sentence about change I: "rose by 10.2% from 1.20 s to 1.32 s; first bad commit
  * 3f9a1c2d04, last good 99aa00bb11 (p 0.001)". More is called bad, or less where more is better.
- * What is not proven "likely rose". Appended to B.
+ * If it is not proven, "likely rose". Appended to B.
  */
 struct buf;
 void trend_say(const struct trend *t, size_t i, struct buf *b);

@@ -16,8 +16,8 @@
  *     0        2              4         8
  *     | u16 kind | u16 words | u32 own | payload ...      words: of the record, header included
  *
- * Writing is reserve, fill, commit. A signal handler may write in between: its record comes behind
- * the one that it interrupted, and nothing is handed over before that one is filled as well.
+ * Writing is reserve, fill, commit. A signal handler may write in between: its record follows the
+ * one that it interrupted, and nothing is handed over before that one is filled as well.
  */
 #pragma once
 #include <stdatomic.h>
@@ -161,7 +161,7 @@ static inline struct record *ring_reserve(struct ring_writer *w, uint16_t kind, 
 
 /*
  * Hand over all that is filled, unless a record further out is not. A handler may hand over more
- * between our look and our word: then it is said again.
+ * between our check and our store: then this is repeated.
  */
 static inline void ring_commit(struct ring_writer *w)
 {

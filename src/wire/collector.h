@@ -3,7 +3,7 @@
  *
  * The standard's rules: 429, 502, 503 and 504, and no answer, are tried again, after as long as
  * Retry-After says or else after twice as long each time, give or take; all other failures are for
- * good. What a collector takes only in part is not sent again.
+ * good. A request that a collector takes only in part is not sent again.
  */
 #pragma once
 #include "base/http.h"

@@ -1,7 +1,7 @@
 /*
  * heapcount.h - how many blocks a command and all it starts allocate, and nothing else: a page of
- * shared memory to which every thread adds. Nobody has to listen, so the agent that stands in for
- * malloc costs little, and a program that is killed has counted all the same.
+ * shared memory to which every thread adds. There is no reader, so the agent that stands in for
+ * malloc costs little, and the counts of a program that is killed are there anyway.
  */
 #pragma once
 #include <stdatomic.h>

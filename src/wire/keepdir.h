@@ -53,8 +53,8 @@ int keepdir_list(const char *path, keepdir_files *ret, struct err *err);
 void keepdir_done(keepdir_files *files);
 
 /*
- * Remove the oldest until the limits hold at NOW_NS, or at least LEAST of them. What is called
- * CURRENT, or CURRENT.part, stays. Returns how many were removed.
+ * Remove the oldest until the limits hold at NOW_NS, or at least LEAST of them. The recording
+ * called CURRENT, or CURRENT.part, stays. Returns how many were removed.
  */
 size_t keepdir_trim(const char *path, const struct keepdir_limits *limits, uint64_t now_ns,
                     const char *current, size_t least);

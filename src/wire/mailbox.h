@@ -3,7 +3,7 @@
  *
  * The agent in each program (lib/) puts letters into slots, the recorder takes them out. Nobody
  * waits for anybody: a slot is free, taken by a thread that writes, or full. A thread that dies
- * while it writes blocks one slot until the recorder sees that it is gone.
+ * while it writes blocks one slot until the recorder sees that the thread has ended.
  *
  *     0         page         states_end
  *     | mailbox | states ... | slot 0 | slot 1 | ...

@@ -37,7 +37,7 @@ void otlp_add_protobuf(struct buf *to, const struct otlp_batch *b);
 /* An id that is never 0, from numbers that are unique together. */
 uint64_t otlp_id(uint64_t of, uint64_t number, uint64_t salt);
 
-/* What the attributes of a span say about its trace. False where they name none. */
+/* The trace that the attributes of a span name. False if they name none. */
 struct otlp_context {
     bool has_trace, has_span;
     uint64_t trace_high, trace_low, span, parent;

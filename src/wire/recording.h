@@ -119,17 +119,17 @@ struct recording_state {
 };
 
 /*
- * Read a recording into P, which must be fresh. A chunk counts in whole or not at all; at the first
- * one that is cut or makes no sense reading stops, and P holds all that came before. Fails only
+ * Read a recording into P, which must be fresh. A chunk counts as a whole or not at all. Reading
+ * stops at the first one that is cut or invalid, and P then holds all that came before. Fails only
  * when IN is not a recording.
  */
 int recording_read(struct reader *in, struct profile *p, struct recording_state *ret,
                    struct err *err);
 
 /*
- * The same for who sums rows up as they come. TAKE is called after each chunk of rows, while names
- * may still be missing, and answers whether it has taken all rows of the stream: they are given
- * back then.
+ * The same for callers that sum rows up as they come. TAKE is called after each chunk of rows,
+ * while names may still be missing, and returns whether it has taken all rows of the stream,
+ * which are then freed.
  */
 struct recording_sink {
     bool (*take)(void *to, const struct profile *p, int stream);

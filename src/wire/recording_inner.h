@@ -15,13 +15,13 @@ enum { PACKED_NEWER = 1 }; /* flag of a source file */
 /* Write w->raw as a chunk, and empty it. */
 int recording_write_chunk(struct recording_writer *w, const char *type, struct err *err);
 
-/* The row behind the last of a chunk that starts with row FROM of N. */
+/* The row after the last one of a chunk that starts with row FROM of N. */
 static inline size_t recording_upto(size_t from, size_t n)
 {
     return n - from < RECORDING_MAX_ROWS ? n : from + RECORDING_MAX_ROWS;
 }
 
-/* What is new of streams and counters; all that their rows name has been written. */
+/* Write what is new in streams and counters. Everything that their rows name has been written. */
 int recording_append_streams(struct recording_writer *w, const struct profile *p,
                              struct recording_mark *mark, struct err *err);
 
@@ -35,8 +35,8 @@ struct stack_ref {
 };
 
 /*
- * What a recording's ids are in the profile: the same, unless somebody made a file in which equal
- * rows stand twice. Frames, processes, streams and counters may be equal and keep their ids.
+ * A recording's ids in the profile: the same, unless the file contains equal rows twice. Frames,
+ * processes, streams and counters may be equal and keep their ids.
  */
 struct loader {
     struct profile *p;
@@ -51,8 +51,8 @@ struct loader {
 };
 
 /*
- * Each apply function takes one chunk's payload. It returns NULL, or why the payload makes no
- * sense, and in that case has changed nothing. What has been checked is then added without fail.
+ * Each apply function takes one chunk's payload. It returns NULL, or why the payload is invalid,
+ * and in that case has changed nothing. Rows that passed the check are then added without fail.
  */
 const char *recording_apply_streams(struct loader *l, struct cursor *c);
 const char *recording_apply_rows(struct loader *l, struct cursor *c);
