@@ -8,7 +8,7 @@
  *     narrow.c   keeps the signal away from threads that have no room for it
  *
  * This is somebody else's program: nothing here prints, ends it, takes a lock or uses its malloc.
- * What cannot be done is left out and counted in the mailbox.
+ * Samples that cannot be taken are left out and counted in the mailbox.
  *
  * The handler of the signal makes no system call: it claims a slot of the mailbox with a compare
  * and swap and copies registers and stack into it. Where no slot is free, the sample is counted.
@@ -46,7 +46,7 @@ struct agent {
     struct sigaction theirs; /* what the program thinks the signal does */
 };
 
-/* What the agent knows of a thread. */
+/* The agent's state of a thread. */
 struct thread {
     bool armed;
     bool met;     /* by a tick, since armed */

@@ -15,7 +15,7 @@
  *
  * Samples are drawn by bytes: a block of z bytes with the probability 1 - exp(-z / mean). Every
  * other call has to cost next to nothing: an allocation counts bytes down, a free looks into a
- * filter, and both go on to the function behind by a jump, without a frame.
+ * filter, and both jump to the original function, without a frame.
  */
 #pragma once
 #include "held.h"
@@ -30,7 +30,7 @@ struct heap_near {
     uint64_t nodes[HEAP_NEAR_NODES]; /* epoch << 32 | node */
 };
 
-/* What is kept for each thread beside its ring. */
+/* The state of each thread beside its ring. */
 struct heap_local {
     const void *last; /* block that this thread allocated */
     struct inscope_heap so_far;

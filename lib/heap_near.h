@@ -1,10 +1,10 @@
 /*
  * heap_near.h - records of 8 bytes, which most blocks have: see wire/heap.h.
  *
- * Such a record refers to the one before, so it may only be written right behind the record that
+ * Such a record refers to the one before, so it may only be written right after the record that
  * this thread remembers: the instruction that reserves its place fails where the ring ends anywhere
- * else. Then a whole record is written, and unless that one is right behind, all stacks are
- * forgotten: the recorder may have other numbers for them.
+ * else. Then a whole record is written, and unless that one comes right after the record, all
+ * stacks are forgotten: the recorder may have other numbers for them.
  *
  * A signal handler that allocates between our reservation and our notes finds a ring that ends
  * elsewhere, and so do we after it: `at` is written last.

@@ -8,11 +8,12 @@
  *     | owner      | address              |     0 = not known
  *
  * An allocation writes its entry before the program gets the block, and a free by another thread
- * clears it before the block is given back. So an entry that is a thread's own says that the event
+ * clears it before the block is freed. So an entry that is a thread's own says that the event
  * before at this address was that thread's as well. Addresses that share a place push each other
  * out, which costs a reading of the clock and nothing else.
  *
- * As long as a process has one thread the table is not used: then nobody else can be before.
+ * As long as a process has one thread, the table is not used: then no other thread can have been
+ * first.
  */
 #pragma once
 #include "heap.h"

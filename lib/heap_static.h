@@ -1,7 +1,7 @@
 /*
  * heap_static.h - in front of all of libkelvin-heap.a: a static program has no linker at run time,
- * so the one that builds it is told to put these functions in the place of libc's (--wrap), and
- * calls libc's by the names that it gives them.
+ * so the build's linker replaces libc's functions by these (--wrap), and these call libc's by the
+ * names that the linker gives them.
  */
 #pragma once
 

@@ -6,11 +6,12 @@
  *     locks_tell.c   what is reported, and what each thread holds
  *
  * Every call is tried first in its form that does not wait. Where that succeeds nothing is
- * reported: only the list of what this thread holds changes, which needs no shared memory. Else the
- * stack is walked before the call that waits, so that nobody else waits for the walk.
+ * reported: only the list of what this thread holds changes, which needs no shared memory. Else
+ * the stack is walked before the call that waits, so that no other thread waits for the walk.
  *
  * A thread that begins to wait leaves the lock's address in a table. An unlock looks there: the
- * first of that lock takes the address away and reports its stack, after it has let go. So a lock
+ * first unlock of that lock takes the address away and reports its stack, after it has released
+ * the lock. So a lock
  * costs its holder a stack for each wait, not for each unlock. The thread that holds a mutex is
  * known from the mutex itself.
  *
@@ -83,15 +84,15 @@ static inline _Atomic uint8_t *locks_contended_slot(const void *lock)
     return &locks_contended[locks_slot(lock) - locks_waited_for];
 }
 
-/* Whether somebody has begun to wait for LOCK since it was last let go. */
+/* Whether a thread has begun to wait for LOCK since it was last released. */
 static inline bool locks_is_waited_for(const void *lock)
 {
     return atomic_load_explicit(locks_slot(lock), memory_order_relaxed) == (uintptr_t)lock;
 }
 
 /*
- * Take it upon this thread to report that it lets LOCK go, before it does: who gets the lock next
- * may run first and let go, too, and is not the one that was waited for. False where another does.
+ * Claim the report of LOCK's release for this thread, before it releases: the next holder may run
+ * first and release, too, and is not the one that was waited for. False where another does.
  */
 static inline bool locks_claim_release(const void *lock)
 {
@@ -100,21 +101,21 @@ static inline bool locks_claim_release(const void *lock)
 }
 
 /*
- * Nobody here will let LOCK go: it is shared with other processes, and who lets it go next in this
- * one may be the very thread that waited.
+ * No release of LOCK will be reported: it is shared with other processes, and the next thread to
+ * release it in this one may be the very thread that waited.
  */
 static inline void locks_expect_no_release(const void *lock)
 {
     atomic_store_explicit(locks_slot(lock), 0, memory_order_relaxed);
 }
 
-/* It was not let go after all. */
+/* The lock was not released after all. */
 static inline void locks_unclaim_release(const void *lock)
 {
     atomic_store_explicit(locks_slot(lock), (uintptr_t)lock, memory_order_relaxed);
 }
 
-/* How a lock was let go, after locks_claim_release(). */
+/* How a lock was released, after locks_claim_release(). */
 struct locks_release {
     const void *lock; /* only the address counts: it may be gone */
     unsigned kind;

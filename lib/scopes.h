@@ -69,7 +69,7 @@ struct scopes_thread {
     uint64_t pushed[SCOPES_DEPTH_MAX + 1];     /* when: of scopes that lie nowhere on the stack */
 };
 
-/* What is known about this thread, or NULL. */
+/* The state of this thread, or NULL. */
 extern __thread struct scopes_thread *scopes_mine;
 extern bool scopes_has_ticks;
 

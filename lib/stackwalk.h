@@ -8,8 +8,8 @@
  *     stackwalk_thread.c  what is kept for each thread; room for records
  *
  * This is somebody else's program: nothing here prints, ends it, takes a lock or uses its malloc.
- * Memory comes from mmap. What belongs to one process is wiped by the kernel when it forks, so that
- * a child starts anew, however it was made.
+ * Memory comes from mmap. The kernel wipes the memory of one process when it forks, so that a
+ * child starts afresh, however it was made.
  *
  * A walk from a call needs few kinds of rules, so the agents have a small walk of their own. As
  * soon as it reaches a frame of the thread's last walk, it compares the return addresses further
@@ -165,7 +165,7 @@ static inline struct record *stackwalk_reserve(struct stackwalk_thread *t, uint1
     return stackwalk_reserve_patiently(t, kind, words);
 }
 
-/* The record is whole. After the last destructor of a thread nobody would close its ring. */
+/* The record is whole. After the last destructor of a thread, its ring would stay open. */
 static inline void stackwalk_commit(struct stackwalk_thread *t)
 {
     ring_commit(&t->writer);

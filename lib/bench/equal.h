@@ -20,7 +20,7 @@
  * everything: it records the draws on a tape, plays them again for the other side, and shrinks by
  * editing the tape. The library hands out the function under test, which makes three refusals
  * possible: the same function twice, one that is never called (it is given an address that faults),
- * and a wrong result that nobody notices. A fault in a guarded call is left by siglongjmp from an
+ * and a wrong result that goes unnoticed. A fault in a guarded call is left by siglongjmp from an
  * alternate stack without saving the signal mask: no system call per case, so a million take
  * seconds.
  */
@@ -113,7 +113,7 @@ struct failure {
 
 enum source { SOURCE_FRESH, SOURCE_TAPE, SOURCE_REPLAY, SOURCE_RACE, SOURCE_GIVEN };
 
-/* What is known of an output over all cases. */
+/* The facts about an output over all cases. */
 struct slot {
     const char *name;
     bool seen, varies;

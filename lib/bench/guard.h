@@ -1,5 +1,5 @@
 /*
- * guard.h - arrays that lie against inaccessible pages, and calls whose faults are survived.
+ * guard.h - arrays beside inaccessible pages, and calls whose faults are survived.
  *
  *     | 64 KiB none | canary | array | canary | 64 KiB none |
  *
@@ -41,7 +41,7 @@ const uint8_t *region_scribbled(const struct region *r);
 /* Let nothing write to it, or let it again. -1 when that cannot be had. */
 int region_seal(const struct region *r, bool sealed);
 
-/* How far ADDRESS lies before (below 0) or behind the array, if in this region or its guards. */
+/* How far ADDRESS lies before (below 0) or after the array, if in this region or its guards. */
 bool region_holds(const struct region *r, uintptr_t address);
 
 enum access { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE };

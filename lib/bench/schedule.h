@@ -32,7 +32,7 @@ struct schedule {
 /* From the first choice again; those that were made are made again. */
 void schedule_begin(struct schedule *s);
 
-/* Who of N threads goes on. */
+/* The thread of N that goes on. */
 unsigned schedule_choose(struct schedule *s, const uint8_t *threads, size_t n, bool free);
 
 /* The next schedule; false when there is none. */

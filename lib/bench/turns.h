@@ -2,8 +2,8 @@
  * turns.h - threads that run one at a time, as a schedule says.
  *
  * Real threads, so that thread-local variables and sanitizers work; a baton says who runs, and the
- * others wait for it. Locks and conditions of the code under test are only modelled: nobody ever
- * holds a real one, so that a schedule can be left in the midst. Then each thread jumps out of its
+ * others wait for it. Locks and conditions of the code under test are only modelled: no thread
+ * ever holds a real one, so that a schedule can be left halfway. Then each thread jumps out of its
  * body.
  */
 #pragma once

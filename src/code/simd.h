@@ -43,7 +43,7 @@ struct simd_row {
     bool unoptimised;          /* compiled with -O0, as its debug information says */
 };
 
-/* What a function is, in a word or two: "packed AVX2", "scalar SSE", "x87", "integer". */
+/* The class of a function, in a word or two: "packed AVX2", "scalar SSE", "x87", "integer". */
 enum simd_verdict {
     SIMD_INTEGER,    /* no floating point, no vectors worth the name */
     SIMD_SCALAR,     /* computes with one number at a time */

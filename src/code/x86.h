@@ -43,7 +43,7 @@ enum x86_flow {
     X86_AWAY,   /* return, indirect jump, trap: the next instruction does not follow */
 };
 
-/* What a CPU must have for an instruction; bits of x86.needs. */
+/* CPU features that an instruction needs; bits of x86.needs. */
 enum x86_feature {
     X86_HAS_SSE3,
     X86_HAS_SSSE3,

@@ -25,7 +25,7 @@ struct doctor_finding {
     char fix[240]; /* the line that would lift the limit; "" where there is none */
 };
 
-/* What the engines themselves say, who ask for more than is tried here: NULL, or why not. */
+/* The engines' own verdicts, as they ask for more than is tried here: NULL, or why not. */
 struct doctor_engines {
     const char *perf, *timer;
 };

@@ -17,14 +17,14 @@ void processes_free(struct processes *ps); /* NULL is fine */
 void processes_set_live(struct processes *ps);
 
 /*
- * Go on in another profile, TO, which is empty: what runs and is mapped is known there, too. Nobody
- * may use ids of the old one any more.
+ * Go on in another profile, TO, which is empty: what runs and is mapped is known there, too. Ids
+ * of the old profile must not be used any more.
  */
 void processes_move(struct processes *ps, struct profile *to);
 
 /*
- * No more samples come. What is mapped is forgotten, and the memory of its unwind tables given
- * back: those of a whole machine take more than all the rest, and names take as much again. Files
+ * No more samples come. Forget the mappings, and free the memory of their unwind tables: those of
+ * a whole machine take more than all the rest, and names take as much again. Files
  * to look up names in stay at hand.
  */
 void processes_end_walks(struct processes *ps);
@@ -45,7 +45,7 @@ struct process_wish {
 /* Give each process labels: command, user, cgroup, container. Its first sample comes after this. */
 void processes_set_labels(struct processes *ps, const struct process_wish *w);
 
-/* Whether a process is one of those; what nobody has heard of is not. */
+/* Whether a process is one of those; unknown processes are not. */
 bool processes_wants(struct processes *ps, int pid);
 
 /* Read comm and maps of all processes that run. Returns how many are wanted, or -1. */
@@ -75,7 +75,7 @@ void processes_on_exec(struct processes *ps, void (*on_exec)(void *arg, int pid,
 void processes_fork(struct processes *ps, int pid, int tid, int parent_pid, int parent_tid);
 void processes_exit(struct processes *ps, int pid, int tid);
 
-/* What a sample brings; kernel and user chains are innermost first. */
+/* The content of a sample; kernel and user chains are innermost first. */
 struct process_sample {
     int pid, tid;
     const uint64_t *kernel_pcs;
@@ -111,8 +111,8 @@ size_t processes_count(const struct processes *ps);
 /* Whether what a process has mapped is known. */
 bool processes_knows(const struct processes *ps, int pid);
 
-/* The same for a thread that has reported its name itself: it counts where nobody else reported
- * one. */
+/* The same for a thread that has reported its name itself: it counts if there is no other report.
+ */
 struct thread_id processes_thread_called(struct processes *ps, int pid, int tid, const char *comm);
 
 /* A number for what a process has mapped now: the same number, the same frames for the same pcs. */
@@ -136,8 +136,8 @@ enum unwind_end processes_walk(struct processes *ps, const struct process_sample
 const char *processes_locate(const void *processes, const char *path, struct text build_id);
 
 /*
- * Before names are looked up: code that was sampled before its process wrote /tmp/perf-PID.map (Java
- * writes it as it exits) belongs to that map. Once, when no more samples come.
+ * Before names are looked up: code that was sampled before its process wrote /tmp/perf-PID.map
+ * (Java writes it as it exits) belongs to that map. Once, when no more samples come.
  */
 void processes_find_maps(struct processes *ps);
 

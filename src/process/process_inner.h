@@ -1,6 +1,6 @@
 /*
- * process_inner.h - the state behind process.h, shared by process.c (who runs, what is mapped) and
- * process_frames.c (what an address is).
+ * process_inner.h - the state behind process.h, shared by process.c (processes, threads and
+ * mappings) and process_frames.c (the frame of an address).
  */
 #pragma once
 #include "process/process.h"
@@ -152,5 +152,5 @@ struct text process_container(struct text cgroup);
 /* Whether NAME is the cgroup, one above it, or its container. */
 bool process_cgroup_is(struct text cgroup, const char *name);
 
-/* Memory that has no file behind it, where code is made at run time. */
+/* Memory without a file, where code is made at run time. */
 bool process_is_anonymous(struct text path);

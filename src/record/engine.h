@@ -19,7 +19,7 @@
 
 enum { ENGINE_EVENTS_MAX = 8 };
 
-/* What a CPU did when it was looked at and no process ran. */
+/* What a CPU did when a sample was taken and no process ran. */
 enum engine_tick {
     TICK_IDLE,      /* nothing */
     TICK_INTERRUPT, /* it served an interrupt that came while it was idle */
@@ -65,7 +65,7 @@ struct engine_sink {
     struct waits *waits; /* gets switches from the engine itself; NULL = not asked for */
 };
 
-/* What an engine can say about one event of a recording, at any time. */
+/* An engine's figures for one event of a recording, at any time. */
 struct engine_facts {
     const char *event; /* as opened: "cpu-clock", "cycles:u" */
     enum obtained obtained;

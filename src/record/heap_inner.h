@@ -128,11 +128,11 @@ void heap_probes_close(struct heap *h); /* without probes it does nothing */
 uint32_t heap_site_of(struct heap *h, struct heap_ring *ring, uint32_t node);
 struct heap_program *heap_program_of(struct heap *h, struct heap_ring *ring);
 
-/* When that record was written; 0 when it makes no sense. */
+/* When that record was written; 0 if it is invalid. */
 uint64_t heap_record_ticks(const struct heap_ring *ring, const struct record *rec);
 
 /* A process has ended, or runs another program. Then call heap_tally_leaked(). */
 void heap_program_end(struct heap *h, struct heap_program *p);
 
-/* End the programs of processes that are gone and of which all was taken. */
+/* End the programs of processes that have ended and whose records were all taken. */
 void heap_end_gone(struct heap *h, uint64_t time_ns);

@@ -10,8 +10,8 @@
 
 /*
  * Whether the program with these maps (the text of /proc/PID/maps) defines malloc itself: then
- * nobody calls the agent's. PID's program is looked at, or the file that is mapped first where the
- * process is gone. RET_NAME has its name without folders then; free it.
+ * the agent's is never called. PID's program is looked at, or the file that is mapped first where
+ * the process is gone. RET_NAME has its name without folders then; free it.
  */
 bool heap_own_malloc(int pid, struct text maps, char **ret_name);
 

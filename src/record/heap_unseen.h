@@ -5,7 +5,7 @@
  *
  * An agent reports as its program starts. So where the engine reports every exec (perf does), a
  * program that ran and did not report was not seen. Elsewhere the descendants of this process are
- * looked at now and then: programs of less than half a second may be missed.
+ * checked now and then: programs that run for less than half a second may be missed.
  */
 #pragma once
 #include "base/buf.h"

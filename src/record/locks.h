@@ -6,8 +6,8 @@
  *     stackwalk.c    stacks that the agents walked themselves
  *
  * An agent (lib/locks.c) is preloaded: only threads that have to wait report something, and threads
- * that let go of what another waits for. Nothing there waits for the recorder; what finds no room
- * is lost and counted.
+ * that let go of what another waits for. Nothing there waits for the recorder; records that find
+ * no room are lost and counted.
  *
  *     stream "locks"         a row for each wait: stack and thread that waited, attributes lock,
  *                            kind and holder, when and how long

@@ -9,7 +9,7 @@
 #include "record/ticks.h"
 #include "wire/locks.h"
 
-/* Who let go of a lock, and when. */
+/* The thread that released a lock, and when. */
 struct locks_release {
     uint64_t ticks;
     struct stack_id stack;
@@ -55,7 +55,7 @@ enum {
     LOCKS_PENDING_MAX = 1 << 16,  /* waits whose holder is not known yet */
 };
 
-/* After that nobody will say that he let go. */
+/* After that no thread will report a release. */
 #define LOCKS_PATIENCE_NS UINT64_C(1000000000)
 
 /* Locks beyond LOCKS_MAX share this name. */

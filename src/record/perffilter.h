@@ -1,15 +1,15 @@
 /*
  * perffilter.h - which samples of a clock that ticks on all CPUs are of the program.
  *
- * A clock of a thread begins with a whole period, so that what lives shorter is never seen, and
- * threads that are born alike are looked at in like places. A clock of a CPU has neither fault, but
- * meets every process of the machine. Two filters keep to the program's:
+ * A clock of a thread begins with a whole period, so threads that live shorter are never seen,
+ * and threads that begin alike are sampled at the same places. A clock of a CPU has neither fault,
+ * but meets every process of the machine. Two filters keep to the program's:
  *
  *     in the kernel   a BPF program drops ticks in processes that are known to be others', before
- *                     anything is copied. Who is not known passes, so that a child counts from its
- *                     first instruction, before anybody has heard of it.
- *     here            the threads of the program, by the records of their births and ends. What
- *                     passed and is none of them is told to the kernel's filter.
+ *                     anything is copied. Unknown threads pass, so that a child counts from its
+ *                     first instruction, before its start is reported.
+ *     here            the threads of the program, by the records of their births and ends. Threads
+ *                     that passed and are none of these are reported to the kernel's filter.
  */
 #pragma once
 #include <stdbool.h>

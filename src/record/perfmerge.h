@@ -1,8 +1,8 @@
 /*
  * perfmerge.h - records of several rings, in the order of time.
  *
- * Each ring is in order by itself. What is late in one ring is not waited for: the caller asks for
- * records up to a time that all rings have passed.
+ * Each ring is in order by itself. Late records of one ring are not waited for: the caller asks
+ * for records up to a time that all rings have passed.
  */
 #pragma once
 #include "record/perfring.h"

@@ -3,8 +3,8 @@
  *
  *     engine -> streams of the profile -> FILE.part, appended and flushed about once a second
  *
- * Rows are given back once they are written, so memory grows with the number of distinct stacks,
- * not with time. Killing the recorder at any moment leaves FILE.part, which opens with all but the
+ * Rows are freed once they are written, so memory grows with the number of distinct stacks, not
+ * with time. Killing the recorder at any moment leaves FILE.part, which opens with all but the
  * last second. When recording ends the caller may still write to the profile (names, metadata)
  * before it is published: FILE.part then becomes FILE. Or it is dropped and FILE stays as it was.
  */
@@ -63,7 +63,7 @@ enum recorder_end {
     END_WRITE,     /* the file could not be written: see err */
 };
 
-/* What is kept of each event that is sampled. */
+/* The figures kept for each event that is sampled. */
 struct recorder_event {
     int stream;                 /* of the profile */
     uint64_t samples;           /* in the present file */

@@ -6,9 +6,10 @@
  *     ring_peek/take()    the records of one ring, oldest first; the caller chooses the order
  *     rings_release()     hand the room back, wake who waits for it
  *
- * What is in the memory is checked here as far as records go: lengths, kinds of padding, bounds. A
- * ring that makes no sense is closed and counted. Records are copied, many at once, before anybody
- * looks at them, so that they stay as they were checked. What is in a record its taker must check.
+ * What is in the memory is checked here as far as records go: lengths, kinds of padding, bounds. An
+ * invalid ring is closed and counted. Records are copied, many at once, before anybody
+ * looks at them, so that they stay as they were checked. The code that takes a record must check
+ * its content.
  */
 #pragma once
 #include "base/err.h"
@@ -68,7 +69,7 @@ int rings_open(struct rings *r, const struct rings_opts *o, struct err *err);
 int rings_adopt(struct rings *r, int fd, struct err *err);
 void rings_close(struct rings *r);
 
-/* Give back the memory of rings that nobody will read, while programs still have them mapped. */
+/* Free the memory of rings that will not be read, while programs still have them mapped. */
 void rings_empty(struct rings *r);
 
 /* The value of CHANNEL_ENV. Free it. */
@@ -110,7 +111,7 @@ void ring_give(struct ring_reader *r);
 void rings_release(struct rings *r);
 void rings_wake(struct rings *r); /* something else changed that agents wait for */
 
-/* A process runs another program: rings of the one before belong to nobody, though their thread
+/* A process runs another program: rings of the one before have no owner, although their thread
  * lives. */
 void rings_close_older(struct rings *r, int pid, uint64_t start_ns);
 
@@ -121,5 +122,5 @@ void rings_close_older(struct rings *r, int pid, uint64_t start_ns);
 uint64_t rings_lost(const struct rings *r);
 uint64_t rings_waits(const struct rings *r);
 
-/* Scopes that were open in threads that are gone. */
+/* Scopes that were open in threads that have ended. */
 uint64_t rings_cut_off(const struct rings *r);

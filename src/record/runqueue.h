@@ -2,9 +2,9 @@
  * runqueue.h - how long the threads of a recording could run and had no CPU.
  *
  * The kernel counts that for each thread in /proc, until the thread has ended. So the recorder
- * looks now and then, and keeps the last numbers of those that are gone. Beside the wait stands the
- * CPU time of the same thread: what share of the program's CPU time was looked at is known, and the
- * wait of the rest is taken to be like it.
+ * reads them now and then, and keeps the last numbers of threads that have ended. Beside the wait
+ * stands the CPU time of the same thread: so the share of the program's CPU time that was covered
+ * is known, and the wait of the rest is assumed to be like it.
  */
 #pragma once
 #include "base/vec.h"

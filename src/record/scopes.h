@@ -17,8 +17,8 @@
  * A span is one record of 24 bytes, written when it ends. The scopes around it are known by then:
  * a name below another is a path, to which the thread gave a number when the scope began. So
  * nothing is kept here until the outer scopes end. Scopes inside come before the one around them,
- * which is how self times are worked out. What finds no room in a ring is lost and counted; a
- * program never waits. Counters and gauges get a point every 10 ms at most.
+ * which is how self times are worked out. Records that find no room in a ring are lost and
+ * counted; a program never waits. Counters and gauges get a point every 10 ms at most.
  */
 #pragma once
 #include "process/process.h"
@@ -88,7 +88,7 @@ void scopes_move(struct scopes *s, struct profile *p);
 /* Say in the profile what was lost. */
 void scopes_describe(struct scopes *s);
 
-/* What comes now is for another file. */
+/* Records from now on are for another file. */
 void scopes_start_over(struct scopes *s);
 
 /* A counter or gauge as it is now; false past the last. */
@@ -117,7 +117,7 @@ struct scopes_place {
 
 /*
  * The scopes of a path as labels SCOPE_KEY, the innermost last, whether the thread lives or not.
- * What the thread has reported by now is taken first where the path is not known yet.
+ * If the path is not known yet, the thread's records are taken first.
  */
 struct attrs_id scopes_labels(struct scopes *s, const struct scopes_place *place);
 

@@ -23,7 +23,7 @@ struct scopes_blocks {
     uint64_t blocks, bytes;
 };
 
-/* What is known at a depth while the scope there is open. */
+/* The facts about a depth while the scope there is open. */
 struct scopes_level {
     uint64_t children_ticks;
     uint64_t attrs_start; /* of the scope whose attributes these are; 0 = none */
@@ -68,7 +68,7 @@ struct scopes_counter {
     struct scopes_value low, high; /* of a gauge since the last point; RANGED: there is one */
 };
 
-/* A path that may be asked for when its thread is gone. */
+/* A path that may be asked for after its thread has ended. */
 struct scopes_kept {
     struct scopes_place place;
     struct attrs_id labels;

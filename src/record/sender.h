@@ -1,8 +1,8 @@
 /*
  * sender.h - whether a thread is woken by who runs there, though it is a soft interrupt that wakes.
  *
- * What a thread sends over the loopback interface is received on the same CPU at once, in a soft
- * interrupt that runs before the thread goes on:
+ * Data that a thread sends over the loopback interface is received on the same CPU at once, in a
+ * soft interrupt that runs before the thread goes on:
  *
  *     try_to_wake_up < sock_def_readable < tcp_v4_rcv < process_backlog < net_rx_action
  *         < handle_softirqs < __local_bh_enable_ip < __dev_queue_xmit < tcp_sendmsg < sys_sendto

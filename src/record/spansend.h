@@ -3,7 +3,7 @@
  *
  *     spans -> a batch, by the recorder -> a bounded queue of bodies -> a thread that posts them
  *
- * The recorder never waits: where the queue is full, because the collector is slow or gone, spans
+ * The recorder never waits: if the queue is full, because the collector is slow or gone, spans
  * are dropped and counted. At the end what is left gets a few seconds.
  */
 #pragma once

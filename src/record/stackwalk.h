@@ -2,7 +2,8 @@
  * stackwalk.h - the stacks that agents walk themselves: a trie that they write, the unwind rules
  * that they read, and what their processes have mapped. Of the heap, and of locks.
  *
- * The caller's rings bring the records START, MAPS and FORK (wire/stackwalk.h), which belong here.
+ * The caller's rings contain the records START, MAPS and FORK (wire/stackwalk.h), which belong
+ * here.
  */
 #pragma once
 #include "record/stackwalk_images.h"
@@ -36,7 +37,7 @@ void stackwalk_take_maps(struct stackwalk *s, int pid, const struct record *rec)
 struct text stackwalk_maps_text(const struct record *rec);
 void stackwalk_take_fork(struct stackwalk *s, int pid, const struct record *rec);
 
-/* The stack of a node; nodes of processes that are gone stay what they were. */
+/* The stack of a node; nodes of processes that have ended keep theirs. */
 struct stack_id stackwalk_get(struct stackwalk *s, int pid, uint32_t node, uint8_t *ret_end);
 
 /* Why a stack ends too early. */

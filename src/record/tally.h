@@ -2,8 +2,7 @@
  * tally.h - what was recorded so far, summed up by stack.
  *
  * Rows leave memory when they are written, so that a recording of a day needs no more of it than
- * one of a minute. What is said at the end (how good it is, which functions were hot) comes from
- * here.
+ * one of a minute. The summary at the end (quality, hot functions) comes from here.
  */
 #pragma once
 #include "model/profile.h"

@@ -1,11 +1,11 @@
 /*
- * threadstates.h - what the threads of a program do while it is recorded, for who asks meanwhile.
+ * threadstates.h - what the threads of a program do while it is recorded, for --listen.
  *
  *     running   on a CPU, or ready to
  *     waiting   in a scope, and asleep: for a lock, a file, a timer
  *     idle      in no scope, and asleep: a worker without work
  *
- * Threads that have scopes are looked at ten times a second, in /proc and in their rings: seconds
+ * Threads that have scopes are checked ten times per second, in /proc and in their rings: seconds
  * in each state are samples, good for a share over a minute and not for a single request.
  */
 #pragma once
@@ -36,5 +36,5 @@ struct threadstates {
 void threadstates_look(struct threadstates *t, const struct scopes *s, uint64_t now_ns);
 void threadstates_done(struct threadstates *t);
 
-/* The state letter of a line of /proc/PID/task/TID/stat; 0 where it makes no sense. */
+/* The state letter of a line of /proc/PID/task/TID/stat; 0 if the line is invalid. */
 char threadstates_letter(const char *stat);

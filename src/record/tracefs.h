@@ -1,8 +1,8 @@
 /*
  * tracefs.h - what the kernel's trace file system says about a tracepoint.
  *
- * Where nobody has mounted it, root can: a mount of our own that no folder shows and that ends with
- * its file descriptor (fsmount(2), Linux 5.2). Nothing on the machine changes.
+ * If it is not mounted, root can mount it: a mount of our own that no folder shows and that ends
+ * with its file descriptor (fsmount(2), Linux 5.2). Nothing on the machine changes.
  */
 #pragma once
 #include "base/text.h"

@@ -65,7 +65,7 @@ int waits_start(struct waits *w, struct err *err);
 /* A thread begins to be watched, in STATE. One that runs (exec) may have been watched before. */
 void waits_begin(struct waits *w, const struct waits_at *at, enum thread_state state);
 
-/* What somebody saw who looked at a thread. */
+/* What /proc showed about a thread. */
 struct waits_look {
     enum thread_state state;
     uint64_t time_ns;
@@ -105,8 +105,8 @@ struct waits_wake {
 };
 
 /*
- * Whether W is worth being reported: its thread is blocked and nobody woke it yet, or somebody of
- * whom less is known. Sets its stack to where the thread waits.
+ * Whether W is worth reporting: its thread is blocked and no waker is known yet, or one about
+ * which less is known. Sets its stack to where the thread waits.
  */
 bool waits_wants_wake(struct waits *w, struct waits_wake *wake);
 void waits_wake(struct waits *w, const struct waits_wake *wake);
@@ -121,8 +121,8 @@ void waits_thin(struct waits *w, uint64_t from_ns);
 bool waits_next_unseen(const struct waits *w, uint64_t from_ns, size_t *pos, struct waits_at *ret);
 
 /*
- * What somebody saw who looked at a thread: the wait that lasted then has that stack, if it turns
- * out to have no other.
+ * What /proc showed about a thread: the wait that lasted then has that stack, if it turns out to
+ * have no other.
  */
 void waits_looked(struct waits *w, int tid, const struct waits_look *look);
 
@@ -132,12 +132,12 @@ void waits_near(struct waits *w, int tid, struct stack_id stack);
 /* The thread ends, by its own hand: it runs. */
 void waits_end(struct waits *w, const struct waits_at *at);
 
-/* Records were lost: nobody knows what threads did since their last one. */
+/* Records were lost: the states of threads since their last record are unknown. */
 void waits_lose(struct waits *w, uint64_t n);
 
 /*
- * In a hole records of some CPU are missing, though nobody knows yet how many: whatever others say
- * meanwhile, threads may have done more. Holes of several CPUs may overlap.
+ * In a hole records of some CPU are missing, and how many is not known yet. Whatever records of
+ * other CPUs say meanwhile, threads may have done more. Holes of several CPUs may overlap.
  */
 void waits_begin_hole(struct waits *w);
 void waits_end_hole(struct waits *w);

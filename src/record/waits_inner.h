@@ -60,7 +60,7 @@ struct waiter {
 /* Waits and wakeups that are summed up are of so much time. */
 #define WAITS_SLOT_NS UINT64_C(100000000)
 
-/* What ended waits since the last flush, by thread and stack. */
+/* Wakers since the last flush, by thread and stack. */
 struct waits_wakeup {
     struct thread_id thread;
     struct stack_id stack;

@@ -1,5 +1,5 @@
 /*
- * addrstacks.h - stacks of bare addresses, and behind them what was mapped where.
+ * addrstacks.h - stacks of bare addresses, followed by the list of mappings.
  *
  * gperftools, tcmalloc and jemalloc write stacks as run-time addresses and end with the lines of
  * /proc/self/maps. So stacks are kept as they come and become frames at the end.
@@ -48,7 +48,7 @@ void addrstacks_done(struct addrstacks *a);
 /* Start a stack; its addresses follow. The values are for the caller to fill. */
 struct addrstack *addrstacks_add(struct addrstacks *a);
 
-/* Add an address to the last stack. A caller's is the address behind the call: hand over 1 less. */
+/* Add an address to the last stack. A caller's address is the one after the call: pass 1 less. */
 void addrstacks_push(struct addrstacks *a, uint64_t pc);
 
 /* The function at PC, where the file itself says so; inlined functions joined by "--". */

@@ -22,7 +22,7 @@ struct callgraph_place {
     uint32_t line; /* 0 = not known */
 };
 
-/* What calls of a function from a place cost, callees included. */
+/* The cost of calls of a function from a place, callees included. */
 struct callgraph_arc {
     struct callgraph_place at;
     uint32_t callee;

@@ -14,9 +14,9 @@
  * Functions that call each other in a circle are entered once: the rest of the circle hangs below
  * the function through which it was entered, by the shortest way.
  *
- * The largest flows are followed first, until CALLPATHS_STEPS are used up. What is left then is
- * followed with few paths for each function: of small flows that are too many the innermost callers
- * are forgotten, so that some become one. Costs of lines stay exact, and totals of functions near
+ * The largest flows are followed first, until CALLPATHS_STEPS are used up. The rest is followed
+ * with few paths for each function. If there are too many small flows, their innermost callers
+ * are dropped, so that some become one. Costs of lines stay exact, and totals of functions near
  * the root; others lose a little.
  */
 #pragma once

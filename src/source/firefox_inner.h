@@ -72,7 +72,7 @@ int64_t firefox_millionths(double ms);
 void firefox_read_meta(struct firefox *f);
 void firefox_read_categories(struct firefox *f);
 
-/* What the file says of itself, once all is read. */
+/* The file's own metadata, once all is read. */
 void firefox_set_meta(struct firefox *f);
 
 /* --- samples --- */

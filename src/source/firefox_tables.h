@@ -3,8 +3,8 @@
  *
  * A stack is a row that names its caller's row and a frame; a frame names a function and a
  * place; a function names strings. Older files have a set of these tables in every thread, newer
- * ones a single set for all. Tables may stand in any order and after what refers to them, so the
- * columns are kept as they are and put together at the end of the file.
+ * ones a single set for all. Tables may come in any order, and after rows that refer to them, so
+ * the columns are kept as they are and joined at the end of the file.
  *
  *     stackTable -> frameTable -> funcTable -> stringArray
  *                                     |-> resourceTable -> libs

@@ -10,7 +10,7 @@
  * so a pipe and a file of any size will do.
  *
  * Everything outside is hostile until checked: ids that point nowhere, sizes that lie, cycles,
- * nesting. A line or record that makes no sense is counted, the first is kept with its place, and
+ * nesting. Invalid lines and records are counted. The first is kept with its position, and
  * `strict` makes it an error. Damage that would make the rest untrue is always an error: half a
  * gzip file is not a profile with fewer samples. Limits are written where they are kept (a line 64
  * MB, JSON nesting 512, a stack 100,000 frames), and walks over deep structures are loops, not
@@ -21,7 +21,7 @@
 #include "model/profile.h"
 #include "wire/recording.h"
 
-/* What the caller has a use for; the rest need not be kept. */
+/* The parts that the caller uses; the rest need not be kept. */
 struct import_opts {
     const char *format;  /* a source's name, or NULL to recognise it by content */
     bool merge;          /* time and order of samples do not matter: merge equal stacks */
@@ -34,7 +34,7 @@ struct import_opts {
     const char *folder; /* set by import_file(): PATH is a folder, of which its "data" is read */
 };
 
-/* What a source works with, and reports. */
+/* The state of an import, and its report. */
 struct import {
     struct reader *in;
     struct profile *profile;

@@ -4,5 +4,5 @@
 #pragma once
 #include "base/text.h"
 
-/* What a file that starts with HEAD is, and what to read instead; NULL = not known. */
+/* The kind of a file that starts with HEAD, and what to read instead; NULL = not known. */
 const char *notprofile_what(struct text head);

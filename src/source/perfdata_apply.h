@@ -7,7 +7,7 @@
 #include "source/perfdata_chains.h"
 #include "source/perfdata_streams.h"
 
-/* Who had the last sample, as long as nothing else happened since. */
+/* The thread of the last sample, as long as nothing else happened since. */
 struct perfdata_who {
     bool known;
     uint32_t pid, tid, space;

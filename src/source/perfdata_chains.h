@@ -1,7 +1,7 @@
 /*
  * perfdata_chains.h - call chains of a perf.data file that were seen before.
  *
- * A hot program's samples bring the same chain of addresses thousands of times. A chain is known
+ * A hot program's samples contain the same chain of addresses thousands of times. A chain is known
  * by 128 bits of hash over its bytes, what it means depends on what was mapped: so both lead to
  * its stack in one look. A fixed number of places; a newer chain takes an older one's.
  */
@@ -27,7 +27,7 @@ void perfdata_chains_done(struct perfdata_chains *c); /* zeroed is fine */
 /* The hash of a chain's BYTES and of a number for what else of the sample it depends on. */
 XXH128_hash_t perfdata_chain_hash(struct text bytes, uint64_t what);
 
-/* Ask for the memory of a chain's place, to be looked at soon. */
+/* Prefetch the memory of a chain's slot, which will be read soon. */
 void perfdata_chains_expect(const struct perfdata_chains *c, XXH128_hash_t hash, uint32_t space);
 
 /*

@@ -1,8 +1,8 @@
 /*
  * perfdata_event.h - the events of a perf.data file, and how their records are laid out.
  *
- * What a sample holds follows from its event's attr.sample_type; which event it belongs to, from
- * an id in it. Other records have the same words about time and event at their end, if the attr
+ * The layout of a sample follows from its event's attr.sample_type; the event, from an id in the
+ * sample. Other records have the same words about time and event at their end, if the attr
  * says sample_id_all:
  *
  *     sample:  | header 8 | id | ip | pid tid | time | addr | id | stream | cpu | period | ...

@@ -54,7 +54,7 @@ void perfdata_build_id_read(struct perfdata_features *f, uint16_t misc, struct t
 void perfdata_features_finish(struct perfdata_features *f);
 
 /*
- * Report files that are not the ones that were recorded. Which they were is known only when all
- * stacks are unwound: it stands at the end.
+ * Report files that are not the ones that were recorded. They are known only when all stacks are
+ * unwound, so the list comes at the end.
  */
 void perfdata_features_check_files(struct perfdata_features *f);

@@ -1,10 +1,10 @@
 /*
  * perfdata_queue.h - records put into the order of time.
  *
- * perf writes what each CPU's ring holds, ring after ring, and then a mark: "round finished". What
- * is not newer than the newest record before the last mark but one cannot be preceded by
- * anything that is still to come. So two rounds are kept at most, and no more than
- * PERFDATA_QUEUE_BYTES: of a longer round the older half is handed out as if it were over.
+ * perf writes what each CPU's ring holds, ring after ring, and then a mark: "round finished". No
+ * record still to come can be older than the newest record before the last mark but one. So two
+ * rounds are kept at most, and no more than PERFDATA_QUEUE_BYTES: of a longer round the older half
+ * is handed out as if it were over.
  *
  *     perfdata_queue_add(q, ...);
  *     perfdata_queue_round(q);

@@ -12,7 +12,7 @@
 
 enum { PERFDATA_SAMPLES, PERFDATA_WEIGHT, PERFDATA_COLUMNS };
 
-/* What a counter had reached when it was read last. */
+/* The value of a counter when it was read last. */
 struct perfdata_total {
     uint64_t id, value;
     uint32_t tid;

@@ -6,8 +6,8 @@
  *     comm            pid   tid         time              period event
  *
  * All but one number may be missing, the comm only where a CPU or time follows the numbers; a
- * single number is the thread's. Letters of -F +misc may follow the numbers. What follows the event
- * is the payload of a tracepoint, or the only frame of a sample without a call chain.
+ * single number is the thread's. Letters of -F +misc may follow the numbers. The text after the
+ * event is the payload of a tracepoint, or the only frame of a sample without a call chain.
  */
 #pragma once
 #include "base/text.h"

@@ -3,7 +3,7 @@
  *
  * The tables may come in any order and the strings come last as a rule, so records are kept as
  * numbers until the end of the file; pprof_frame() then makes a frame of a location when a
- * sample first asks for it. What nobody refers to never gets into the profile.
+ * sample first asks for it. Entries without a reference never get into the profile.
  */
 #pragma once
 #include "source/import.h"

@@ -34,7 +34,7 @@ struct span {
     struct attrs_id attrs;
 };
 
-/* What happened at a moment. */
+/* An event at one moment. */
 struct span_moment {
     uint64_t time_ns;
     uint32_t lane;

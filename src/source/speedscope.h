@@ -8,8 +8,8 @@
  *       "name", "exporter", "activeProfileIndex" }
  *
  * Profiles of one unit family (time, bytes, none) are one stream, evented ones another. Frames may
- * come after the profiles that use them. What Kelvin itself adds to its exports, and
- * reads back from them, is in objects called "kelvin"; see doc/formats.md.
+ * come after the profiles that use them. Kelvin's own additions to its exports, which it reads
+ * back, are in objects called "kelvin"; see doc/formats.md.
  */
 #pragma once
 #include "base/jsonread.h"

@@ -4,8 +4,8 @@
  * memcpy() and its like are chosen when a program starts, by what the CPU can do (STT_GNU_IFUNC).
  * The symbol leads to the code that chooses; the variant that runs has a local name, which only
  * debug symbols know. But where the same file (by its build-id) is loaded into this process too,
- * the loader answers what it chose: on this machine that is what ran in the other process as well,
- * and elsewhere it is a variant all the same.
+ * the loader says what it chose. On this machine the other process ran the same variant, and
+ * elsewhere it is at least one of the variants.
  */
 #pragma once
 #include "base/text.h"
@@ -23,7 +23,7 @@ struct chosen {
     VEC(struct chosen_function) at;
 };
 
-/* What was chosen of the functions of ELF; nothing where no file of BUILD_ID is loaded here. */
+/* The chosen variants of the functions of ELF; none if no file with BUILD_ID is loaded here. */
 void chosen_find(struct chosen *c, Elf *elf, struct text build_id);
 
 /* The public name of the variant that begins at START, or NULL. */

@@ -1,7 +1,7 @@
 /*
  * debuginfod.h - debug files from a server, if the user has named one.
  *
- * The library is loaded when it is needed and never otherwise: it brings an HTTP client with it.
+ * The library is loaded only when needed, because it includes an HTTP client.
  */
 #pragma once
 #include "base/text.h"

@@ -44,7 +44,7 @@ struct die_at {
 int dies_init(struct dies *d, Dwarf_Die *unit);
 void dies_done(struct dies *d);
 
-/* The next entry: children follow their parent. False at the end, or where the data make no sense.
+/* The next entry: children follow their parent. False at the end, or if the data are invalid.
  */
 bool dies_next(struct dies *d, struct die_at *ret);
 

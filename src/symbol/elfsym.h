@@ -33,7 +33,7 @@ enum elfsym_rank {
     ELFSYM_LOCAL_LABEL,
 };
 
-/* A symbol that stands for code. */
+/* A symbol of code. */
 struct elfsym {
     uint64_t start, size;
     uint32_t name; /* offset in the table's strings */

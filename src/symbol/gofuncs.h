@@ -33,7 +33,7 @@ struct gofunc {
 /* False where ELF has no such table, or one of another kind. Nothing to close. */
 bool gofuncs_open(struct gofuncs *g, Elf *elf);
 
-/* Function I of G, by start; false where that makes no sense. */
+/* Function I of G, by start; false if the entry is invalid. */
 bool gofuncs_get(const struct gofuncs *g, size_t i, struct gofunc *ret);
 
 /* Name the addresses that have no name yet. */

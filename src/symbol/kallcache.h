@@ -1,8 +1,8 @@
 /*
  * kallcache.h - the running kernel's symbols, kept until it or its modules change.
  *
- * The kernel makes the text of /proc/kallsyms anew for every reader, which takes longer than
- * all the rest of naming a short recording.
+ * The kernel generates the text of /proc/kallsyms for every reader, which takes longer than all
+ * the rest of naming a short recording.
  */
 #pragma once
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 /*
  * kernelname.h - names of kernel functions, of the kernel that was running and of no other.
  *
- * Its addresses are chosen anew at every boot. A profile that knows where the symbol _text was
+ * Its addresses change at every boot. A profile that knows where the symbol _text was
  * can therefore be named from any copy of the same kernel's symbols; without that only the running
  * kernel's own list will do.
  */
@@ -9,7 +9,7 @@
 #include "symbol/finder.h"
 #include "symbol/lookup.h"
 
-/* What a profile knows of its kernel. */
+/* The facts that a profile has about its kernel. */
 struct kernelname_facts {
     const char *release;  /* "6.1.0-9-amd64"; "" where not known */
     struct text build_id; /* hex, perhaps empty */

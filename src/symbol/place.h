@@ -1,5 +1,5 @@
 /*
- * place.h - functions of stripped files, told apart by where they start.
+ * place.h - functions of stripped files, identified by where they start.
  *
  * A file without symbols still says where each function begins, in the table of its unwind
  * rules. "[libx.so+0x5e30]" is no name, and is not counted as one, but keeps hot functions apart

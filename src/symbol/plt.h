@@ -1,8 +1,8 @@
 /*
  * plt.h - names of the stubs through which a file calls functions of other files.
  *
- * This is the only file here that knows an architecture: the stubs are code, and where they jump
- * to stands in their instructions. x86-64; on others stubs stay without a name.
+ * This is the only file in this room that depends on an architecture, because the targets of
+ * stubs are in their instructions. x86-64 only; on other architectures stubs have no names.
  */
 #pragma once
 #include "symbol/lookup.h"

@@ -2,7 +2,7 @@
  * signature.h - C++ functions with their parameters: "app::parse(int)", "app::parse(char const*)".
  *
  * Names are shown without them (demangle.h), which is easier to read until two overloads are hot:
- * then their costs stand under one name and nobody can tell which of the two it is.
+ * then both costs have one name, and there is no way to see which of the two it is.
  */
 #pragma once
 #include "model/profile.h"

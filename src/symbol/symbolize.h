@@ -2,7 +2,7 @@
  * symbolize.h - names, files, lines and inlined functions for the bare addresses of a profile.
  *
  * One pass over the frames that have an address and no lines: sorted by module, each module
- * opened once. What has no name afterwards stays bare and is shown as "[module+0x1234]".
+ * opened once. Frames without a name afterwards stay bare and are shown as "[module+0x1234]".
  *
  * A frame's pc is looked up as it is: return addresses have had 1 taken off already. What it counts
  * depends on its mapping's path:
@@ -18,15 +18,15 @@
  * is; the file's own headers say which address that byte was linked to, and the difference is
  * taken off. So recordings, whose mappings are in addresses of the file, profiles with run-time
  * addresses (pprof), and addresses relative to the image (start and offset 0: samply) are one.
- * Without a range (start and end 0) a pc is an address of the file. What is named has addresses
+ * Without a range (start and end 0) a pc is an address of the file. Named frames have addresses
  * of the file afterwards, in pc and mapping.
  *
  * libdw opens and decodes, our own code walks (dies.h, linetable.h): with libdw's own walk and
  * tables naming took five times as long, and damaged files could end the program in its assertions.
  *
- * Whatever has an address, a module and a build-id is looked up, whichever format it came from. The
- * kernel and code made at run time are looked up only for what was recorded here: perf.data, and
- * recordings that were cut off. Files are read, never mapped: overwriting one would end us by
+ * Every frame with an address, a module and a build-id is looked up, whichever format it came from.
+ * The kernel and code made at run time are looked up only for what was recorded here: perf.data,
+ * and recordings that were cut off. Files are read, never mapped: overwriting one would end us by
  * SIGBUS. Control characters in names become '?'.
  */
 #pragma once

@@ -59,7 +59,7 @@ struct cfi_bases {
     uint64_t data;
 };
 
-/* A pointer in one of the DW_EH_PE_* encodings; sets c->bad for those that make no sense. */
+/* A pointer in one of the DW_EH_PE_* encodings; sets c->bad for invalid ones. */
 uint64_t cfi_pointer(struct cursor *c, uint8_t encoding, const struct cfi_bases *bases);
 
 /* Signed LEB128. */

@@ -1,7 +1,7 @@
 /*
  * codefile.h - what the code of one file says about its addresses, for code without unwind rules.
  *
- * The file stays open, because it may be gone when a walk first needs its bytes. Answers are
+ * The file stays open, because it may be deleted before a walk first needs its bytes. Answers are
  * kept: reading a rule from code takes some 20 us. Addresses are the file's (vaddr).
  */
 #pragma once

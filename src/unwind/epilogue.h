@@ -1,11 +1,11 @@
 /*
  * epilogue.h - unwind rules for x86-64 code that has none, read from the code itself.
  *
- * Whatever a function did to its stack it undoes before its ret. So the instructions from an
+ * A function undoes all changes to its stack before its ret. So the instructions from an
  * address up to a ret say where the return address is, and from where rbp and rbx get their
  * callers' values back. Nothing has to be known of where the function starts. Paths that end
  * in a jump by table, or do not end, say nothing. A call that does not come back leads a path into
- * the next function: so two paths may disagree, and the stack must tell which is right.
+ * the next function: so two paths may disagree, and the stack must show which is right.
  *
  * Against the rules of a C library 1 answer in 9,000 differs.
  */

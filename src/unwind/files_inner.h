@@ -1,10 +1,10 @@
 /*
  * files_inner.h - the unwind tables of files, each once, for as long as somebody may need them.
  *
- * Every mapping that was opened holds its file. One that nobody holds is kept, because what ran
- * once (cc, sh, a test) mostly runs again, but only so many of them: a machine that is recorded for
- * a day runs any number of programs, and each would be an open file and its rules in memory. Those
- * that were let go of first are forgotten first.
+ * Every mapping that was opened holds its file. A table that no mapping holds is kept, because
+ * programs that ran once (cc, sh, a test) mostly run again. The number of such tables is limited:
+ * a machine that is recorded for a day runs any number of programs, and each would be an open
+ * file and its rules in memory. Those released first are forgotten first.
  */
 #pragma once
 #include "base/intern.h"
@@ -18,7 +18,7 @@
  */
 enum { UNWIND_UNHELD_KEPT = 64, UNWIND_VDSO_ID = 1 };
 
-/* One file that was looked at, whether or not it had a table. */
+/* One file that was examined, whether or not it had a table. */
 struct unwind_file {
     uint64_t id;                /* of this file alone: memory comes again, numbers do not */
     struct unwind_table *table; /* NULL: not ELF, or damaged */

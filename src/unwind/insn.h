@@ -1,8 +1,8 @@
 /*
  * insn.h - what an x86-64 instruction does to the stack, from its bytes.
  *
- * For code that came without unwind rules. Only length, flow, and changes of rsp, rbp and rbx
- * are told apart; all else is INSN_PLAIN.
+ * For code that came without unwind rules. Only length, flow, and changes of rsp, rbp and rbx are
+ * decoded; all else is INSN_PLAIN.
  */
 #pragma once
 #include <stdbool.h>

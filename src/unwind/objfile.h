@@ -1,8 +1,8 @@
 /*
  * objfile.h - the parts of an ELF file that the unwinder needs, from a file or from memory.
  *
- * Files are read, not mapped: a program that is overwritten while it is looked at must not take
- * the recorder down with SIGBUS. Every size is checked against the file's before memory is
+ * Files are read, not mapped: a program that is overwritten while it is read must not kill the
+ * recorder by SIGBUS. Every size is checked against the file's before memory is
  * asked for.
  *
  * ELF headers are read by hand with every offset checked: libelf offers nothing for a file without

@@ -18,8 +18,9 @@ bool rowfile_read(struct unwind_table *t, uint64_t file_bytes);
 /* Keep T for the next time; false where that is not worth it or not possible. */
 bool rowfile_write(const struct unwind_table *t, uint64_t file_bytes);
 
-/* All rows were looked at, and few will be again: those of a file take no memory until then. */
+/* All rows were checked once, and few will be read again. Rows in a file take no memory until then.
+ */
 void rowfile_rest(const struct unwind_table *t);
 
-/* Give back the rows of T, wherever they are. */
+/* Free the rows of T, in memory or in a file. */
 void rowfile_free(struct unwind_table *t);

@@ -18,7 +18,7 @@
  * x86-64 is always the word below the CFA, but for vfork, which keeps it in a register: a rule that
  * says otherwise becomes CFA_UNKNOWN.
  *
- * What compact rows cannot hold is called unknown, and the walk says that it ended there.
+ * Rules that compact rows cannot hold are called unknown, and the walk says that it ended there.
  */
 #pragma once
 #include "base/err.h"
