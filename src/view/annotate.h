@@ -98,6 +98,10 @@ struct annotate_place {
 bool annotate_place(const struct annotate *a, const struct listing_insn *i,
                     struct annotate_place *ret);
 
+/* The same of LEVEL calls around it that were inlined; false also where there are not so many. */
+bool annotate_call_place(const struct annotate *a, const struct listing_insn *i, size_t level,
+                         struct annotate_place *ret);
+
 /* Whether any of its code is known to be of another function. */
 bool annotate_has_inlined(const struct annotate *a);
 

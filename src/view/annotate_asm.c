@@ -77,20 +77,26 @@ const char *annotate_class(const struct x86 *x)
     }
 }
 
-bool annotate_place(const struct annotate *a, const struct listing_insn *i,
-                    struct annotate_place *ret)
+bool annotate_call_place(const struct annotate *a, const struct listing_insn *i, size_t level,
+                         struct annotate_place *ret)
 {
     const struct frame *f = profile_frame(a->names, i->frame);
     const struct line *lines = profile_lines(a->names, f);
-    if (!lines)
+    if (level >= f->n_lines)
         return false;
-    const struct line *inner = &lines[f->n_lines - 1];
-    const struct function *function = &a->names->functions.at[inner->function.i];
+    const struct line *line = &lines[f->n_lines - 1 - level];
+    const struct function *function = &a->names->functions.at[line->function.i];
     *ret = (struct annotate_place){
         .file = profile_str(a->names, function->file),
         .function = profile_str(a->names, function->name),
-        .line = inner->line,
-        .inlined = f->n_lines > 1,
+        .line = line->line,
+        .inlined = level + 1 < f->n_lines,
     };
     return ret->line && ret->file.n;
+}
+
+bool annotate_place(const struct annotate *a, const struct listing_insn *i,
+                    struct annotate_place *ret)
+{
+    return annotate_call_place(a, i, 0, ret);
 }

@@ -67,37 +67,50 @@ static struct annotate_line *annotate_line_of(struct annotate_part *part, uint32
                    sizeof *part->lines.at, by_line);
 }
 
-static bool is_among(void *const *seen, size_t n, const void *what)
+/* What one stack has counted for already. */
+struct annotate_seen {
+    VEC(const void *) at;
+};
+
+/* Whether WHAT is met for the first time. */
+static bool annotate_see(struct annotate_seen *seen, const void *what)
 {
-    for (size_t i = 0; i < n; i++)
-        if (seen[i] == what)
-            return true;
-    return false;
+    for (size_t i = 0; i < seen->at.n; i++)
+        if (seen->at.at[i] == what)
+            return false;
+    *vec_push(&seen->at) = what;
+    return true;
 }
 
-/* A stack counts once for a line, and for a part, however many instructions of it are there. */
+static void add_hit(struct annotate *a, const struct annotate_place *at, int64_t value,
+                    struct annotate_seen *seen)
+{
+    struct annotate_part *part = part_of(a, at);
+    struct annotate_line *line = annotate_line_of(part, at->line);
+    if (annotate_see(seen, part))
+        part->total += value;
+    if (line && annotate_see(seen, line)) {
+        line->total += value;
+        a->hottest = line->total > a->hottest ? line->total : a->hottest;
+    }
+}
+
+/*
+ * A stack counts once for a line, and for a part, however many instructions of it are there. The
+ * lines that call what is inlined count, too: what was inlined is a part of its own.
+ */
 static void add_hits(struct annotate *a, const struct hits *h, const struct hits_stack *stack)
 {
-    autofree void **lines = mem_calloc(stack->n + 1, sizeof *lines);
-    autofree void **parts = mem_calloc(stack->n + 1, sizeof *parts);
-    size_t n_lines = 0, n_parts = 0;
+    struct annotate_seen seen = {0};
+    struct annotate_place at;
     for (size_t i = 0; i < stack->n; i++) {
-        struct annotate_place at;
-        struct listing_insn *insn = &a->listing->insns.at[h->insns.at[stack->first + i]];
-        if (!annotate_place(a, insn, &at))
-            continue;
-        struct annotate_part *part = part_of(a, &at);
-        struct annotate_line *line = annotate_line_of(part, at.line);
-        if (!is_among(parts, n_parts, part)) {
-            parts[n_parts++] = part;
-            part->total += stack->value;
-        }
-        if (line && !is_among(lines, n_lines, line)) {
-            lines[n_lines++] = line;
-            line->total += stack->value;
-            a->hottest = line->total > a->hottest ? line->total : a->hottest;
-        }
+        const struct listing_insn *insn = &a->listing->insns.at[h->insns.at[stack->first + i]];
+        size_t levels = profile_frame(a->names, insn->frame)->n_lines;
+        for (size_t k = 0; k < levels; k++)
+            if (annotate_call_place(a, insn, k, &at))
+                add_hit(a, &at, stack->value, &seen);
     }
+    vec_done(&seen.at);
 }
 
 /* Without lines colours are relative to the hottest instruction. */
@@ -116,8 +129,11 @@ void annotate_parts_build(struct annotate *a, const struct hits *hits, annotate_
     struct annotate_place at;
     for (size_t i = 0; i < a->listing->insns.n; i++) {
         const struct listing_insn *n = &a->listing->insns.at[i];
-        if (annotate_place(a, n, &at))
-            *vec_push(&part_of(a, &at)->lines) = (struct annotate_line){at.line, n->self, 0};
+        size_t levels = profile_frame(a->names, n->frame)->n_lines;
+        for (size_t k = 0; k < levels; k++)
+            if (annotate_call_place(a, n, k, &at))
+                *vec_push(&part_of(a, &at)->lines) =
+                    (struct annotate_line){at.line, k ? 0 : n->self, 0};
     }
     for (size_t i = 0; i < a->n_files; i++) {
         read(ctx, &a->files[i]);

@@ -34,7 +34,7 @@ SOURCE
 }
 
 @test "annotate shows source, blocks, heat and inlined code" {
-    kelvin annotate app.kelvin churn
+    kelvin annotate app.kelvin churn --width 140
     exits 0
     [[ $output =~ "Hottest: block "[0-9]+" at "[0-9a-f]+", "[0-9.]+"% of the function in "[0-9]+" instructions, a loop" ]]
     # Few samples, or nearly all of them on one line, have a lopsided interval.
@@ -58,6 +58,19 @@ SOURCE
     kelvin annotate app.kelvin churn --all
     [ "$(grep -c '^block' <<<"$output")" -gt "$shown" ]
     [[ $output != *"left out"* ]]
+}
+
+# All of its time may be at instructions of what was inlined there.
+@test "a line that calls what is inlined has its total" {
+    kelvin annotate app.kelvin churn --format json
+    exits 0
+    local inner call
+    inner=$(jq '[.parts[] | select(.inlined) | .rows[] | select(.line == 3)][0].total' <<<"$output")
+    call=$(jq '[.parts[] | select(.inlined | not) | .rows[] | select(.line == 10)][0] | [.self, .total]' -c <<<"$output")
+    [ "$inner" -gt 0 ] || fail "$output"
+    [[ $call == "[0,$inner]" || $(jq ".[1] >= $inner" <<<"$call") == true ]] || fail "call $call, inlined $inner"
+    kelvin annotate app.kelvin churn
+    [[ $output =~ [0-9]%\ [^%]*\ 10\ +s\ =\ grow ]] || fail "$output"
 }
 
 @test "no sentence is wider than the terminal, and a jump keeps its target" {
