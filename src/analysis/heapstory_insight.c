@@ -39,16 +39,18 @@ static bool is_reserve_of_library(const struct heapstory *s, const struct heapst
 }
 
 /*
- * A few blocks of each process that are all there by half time, and no more come: tables that
- * programs make as they start and keep on purpose. Shorter recordings have no time to tell.
+ * Tables that programs make as they start and keep on purpose: all blocks are there in the first
+ * tenth of the time, or by half time where they are a few of each process, and no more come.
+ * Shorter recordings have no time to tell.
  */
 static bool is_kept_from_the_start(const struct heapstory *s, const struct heapstory_place *p)
 {
-    enum { FEW = 16, HALF = STORY_TIMES / 2 - 1 };
+    enum { FEW = 16, HALF = STORY_TIMES / 2 - 1, EARLY = STORY_TIMES / 10 - 1 };
     int64_t processes = s->processes ? (int64_t)s->processes : 1;
+    int64_t most = p->value[STORY_LEAKED] - p->value[STORY_LEAKED] / 10;
+    bool few = heapstory_left(p->value) <= FEW * processes;
     return s->timed && s->has[STORY_FREED] && s->end_ns - s->start_ns >= 1000000000 &&
-           heapstory_left(p->value) <= FEW * processes &&
-           p->live[HALF] >= p->value[STORY_LEAKED] - p->value[STORY_LEAKED] / 10;
+           p->live[few ? HALF : EARLY] >= most;
 }
 
 /* How far to trust a number of N samples. */
