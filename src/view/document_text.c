@@ -204,7 +204,7 @@ static int document_text_cell(const struct printer *p, const struct document_col
     autobuf struct buf b = {0}, shorter = {0};
     text = clean(&b, text);
     int n = (int)utf8_count(text);
-    bool cut_head = n > width && col->tail;
+    bool cut_head = n > width && col->tail && text.at[0] != '['; /* not of "[kernel.kallsyms]" */
     if (cut_head) {
         text = tail_of(text, (size_t)(n - width + 2));
     } else if (n > width) {

@@ -264,6 +264,20 @@ for i in range(300):
     grep -Eq '  two +\.\.[a-z_]*prefix_two\.so$' table || fail "$(<table)"
 }
 
+@test "in 80 columns the kernel is still called so" {
+    python3 -c "
+for i in range(300):
+    print(f'app 5 {i / 1000:.6f}: 1000000 cpu-clock:')
+    print(f'\tffffffff81001000 {\"a_long_name_\" * 4}{i % 3}+0x1 ([kernel.kallsyms])\n')
+" >x.script
+    for width in 70 75 80; do
+        kelvin report x.script --width $width
+        exits 0
+        [[ $output == *"  [kernel"* ]] || fail "$output"
+        ! grep -q '\.\.[a-z.]*kallsyms\]' <<<"$output" || fail "$output"
+    done
+}
+
 @test "in 40 columns tables have a name and a number rather than broken lines" {
     local input=$ROOT/tests/golden/views/input table words=0
     for width in 40 47 56 65; do
