@@ -49,8 +49,21 @@ void profile_free(struct profile *p)
     free(p);
 }
 
+/* A text that is too long, as its front and a number that differs where the rest does. */
+static struct str_id profile_add_front(struct profile *p, struct text t)
+{
+    size_t n = PROFILE_MAX_STR_BYTES - 20;
+    while (n > PROFILE_MAX_STR_BYTES - 24 && (t.at[n] & 0xc0) == 0x80) /* inside a character */
+        n--;
+    autofree char *front =
+        mem_printf("%.*s..%016llx", (int)n, t.at, (unsigned long long)XXH3_64bits(t.at, t.n));
+    return (struct str_id){intern_add(&p->strings, text_of(front))};
+}
+
 struct str_id profile_add_str(struct profile *p, struct text t)
 {
+    if (t.n > PROFILE_MAX_STR_BYTES)
+        return profile_add_front(p, t);
     return (struct str_id){intern_add(&p->strings, t)};
 }
 

@@ -151,6 +151,11 @@ void profile_free(struct profile *p); /* NULL is fine */
 
 /* --- adding; equal things get the same id --- */
 
+/*
+ * A text that is longer than this becomes its front and a number: a hundred thousand functions may
+ * share a name of megabytes, and every view looks at each of them.
+ */
+enum { PROFILE_MAX_STR_BYTES = 1 << 16 };
 struct str_id profile_add_str(struct profile *p, struct text t);
 struct mapping_id profile_add_mapping(struct profile *p, const struct mapping *m);
 struct function_id profile_add_function(struct profile *p, const struct function *f);

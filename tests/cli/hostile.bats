@@ -377,3 +377,21 @@ PY
         awk -v kind=$kind '{ if ($1 > 600) { print kind ": " $0 " MB"; exit 1 } }' <<<"$(cost info $kind.json | cut -d' ' -f2)" || fail "too much"
     done
 }
+
+@test "a name of megabytes that thousands of functions share costs no more than its length" {
+    local n
+    for n in 10 2000000; do
+        python3 - $n >shared.$n.callgrind <<'PY'
+import sys
+print("version: 1\ncreator: callgrind\npositions: line\nevents: Ir\n\nfn=(0) " + "f" * int(sys.argv[1]) + "\n1 1")
+for i in range(10000):
+    print(f"fl=({i}) f{i}\nfn=(0)\n1 1")
+PY
+    done
+    awk '{ if ($1 > 5 * $3 + 1) { print; exit 1 } }' <<<"$(cost report shared.2000000.callgrind) $(cost report shared.10.callgrind)" || fail "too much"
+    # What differs at its end alone is two names.
+    python3 -c "print('main 1'); print('g' * 100000 + 'a 3'); print('g' * 100000 + 'b 4')" >two.folded
+    kelvin fold two.folded
+    [ "$(wc -l <<<"$output")" = 3 ] || fail "$output"
+    [ "${lines[0]:0:60000}" = "$(printf 'g%.0s' {1..60000})" ] || fail "another name"
+}
