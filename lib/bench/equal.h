@@ -248,7 +248,8 @@ void cliff_look(struct session *s, struct kelvin_case *c, const char *name, cons
 
 /* --- race.c --- */
 
-/* Race over all lengths; failures are reported to the session. -1 only when nothing could be
+/*
+ * Race over all lengths; failures are reported to the session. -1 only when nothing could be
  * measured.
  */
 int race_run(struct session *s, struct kelvin_case *c, const char *name, struct err *err);

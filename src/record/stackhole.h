@@ -12,7 +12,8 @@
 #pragma once
 #include "unwind/walk.h"
 
-/* Load the pages after the copy S of a stack of process PID, so that copies of MOST bytes find
+/*
+ * Load the pages after the copy S of a stack of process PID, so that copies of MOST bytes find
  * them.
  * False where nothing does: the stack ends there, or PID is gone or somebody else's.
  */
