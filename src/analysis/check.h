@@ -1,16 +1,16 @@
 /*
- * check.h - rules held against profiles: each passed, failed, or inconclusive.
+ * check.h - rules checked against profiles: each passed, failed, or inconclusive.
  *
- * Shares are known only as 95 % intervals. A rule holds when the whole interval is inside its
- * range, fails when all of it is outside, and is inconclusive else. What is counted and not
- * estimated (samples, lost ones, instructions) is either in the range or not.
+ * Shares are known only as 95 % intervals. A rule passes when the whole interval is inside its
+ * range, fails when all of it is outside, and is inconclusive else. Counts (samples, lost ones,
+ * instructions) are not estimated: they are either in the range or not.
  *
  * Quantiles and means of scopes have intervals as well, which allow for spans in a row being alike
- * (scopequantile.h). What is counted of scopes and counters is exact unless records were lost.
+ * (scopequantile.h). Counts of scopes and counters are exact unless records were lost.
  *
  * Parsing and naming collect every error before anything is decided. A function that was never
- * sampled takes at most what so many samples allow; the program's symbols say whether there is one
- * of that name (program_names.h).
+ * sampled takes at most the share that this many samples can miss; the program's symbols say
+ * whether there is one of that name (program_names.h).
  */
 #pragma once
 #include "analysis/rules.h"
@@ -21,7 +21,7 @@
 struct scaling;
 struct suppressions;
 
-/* CHECK_SKIPPED is no verdict: the rule does not apply, and nobody counts it. */
+/* CHECK_SKIPPED is no verdict: the rule does not apply, and is not counted. */
 enum check_verdict {
     CHECK_HOLDS,
     CHECK_FAILS,

@@ -3,10 +3,11 @@
  *
  * All runs are laid over each other by canonical names (overlay.h): a list of functions and a tree
  * of call paths, each with its share before and after. Shares always add up to 100 %: when one
- * function grows, the others' shares shrink. What is tested is therefore the cost: the share times
- * what the run cost (runcost.h), seconds of CPU time wherever that is known. Where it is not, a
- * share next to what the typical function's share did (difftest.h) has to do. What is too small to
- * matter (min_share) is kept but not tested, as every test more makes all others less sure.
+ * function grows, the others' shares shrink. The cost is tested instead: the share times the cost
+ * of the run (runcost.h), in seconds of CPU time if that is known. Where it is not, a
+ * share next to what the typical function's share did (difftest.h) has to do. Functions too small
+ * to matter (min_share) are kept but not tested, as every further test makes all others less
+ * sure.
  *
  * A plain test of shares would call every function changed when one grows, and would call that one
  * shrunk where it is most of the program.
@@ -19,9 +20,9 @@
  * 5 % where the runs of one side were made first, as machines drift; 50 % where the machine was
  * busy then. An interval of the CPU time inside the band is "unchanged". The verdict is taken from
  * the CPU time where that is proven to have changed, else from the sum of the proven costs, if the
- * CPU time went the same way. bench/diff_truth.py counts how often all this is right. What is not
- * proven may be there all the same: "detectable" is the growth that runs like these would prove
- * in nine of ten comparisons.
+ * CPU time went the same way. bench/diff_truth.py counts how often all this is right. A change
+ * that is not proven may exist anyway: "detectable" is the growth that runs like these would
+ * prove in nine of ten comparisons.
  *
  * Interrupts, and kernel functions that run a tenth of their time and more in them, are not tested:
  * devices, timers and the scheduler's tick stop whatever runs, on behalf of others too. Their sum

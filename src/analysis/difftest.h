@@ -30,7 +30,7 @@
 
 /* --- what moved together --- */
 
-/* What one function changed by: the log of after / before, how sure that is, and its weight. */
+/* The change of one function: the log of after / before, its uncertainty, and its weight. */
 struct difftest_change {
     double log; /* first, as it is sorted by */
     double variance;

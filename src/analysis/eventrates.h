@@ -16,13 +16,13 @@ enum eventrate { RATE_IPC, RATE_CACHE_MISSES, RATE_L1_MISSES, RATE_BRANCH_MISSES
 extern const char *const eventrate_names[EVENTRATES];  /* keys: "ipc"... */
 extern const char *const eventrate_titles[EVENTRATES]; /* for people */
 
-/* Below this many samples on either side nothing is said about a rate. */
+/* With fewer samples on either side no rate is shown. */
 enum { EVENTRATE_FEW = 10 };
 
 /* More kinds of cores than any CPU has. */
 enum { EVENTRATE_CORES = 8 };
 
-/* What was counted in one function, or in all. */
+/* The counts of one function, or of all. */
 struct eventrate_sum {
     double value[COUNTED_FIGURES], squares[COUNTED_FIGURES];
     uint64_t samples[COUNTED_FIGURES];

@@ -15,7 +15,7 @@ struct findings {
     VEC(struct finding) at; /* what matters most first */
 };
 
-/* TITLE and ADVICE must outlive S. TEXT is copied into ARENA and done with. */
+/* TITLE and ADVICE must outlive S. TEXT is copied into ARENA and then freed. */
 static inline void findings_add(struct findings *s, struct arena *arena, const char *title,
                                 struct buf *text, const char *advice)
 {

@@ -3,8 +3,8 @@
  *
  * A row's self is what was spent in it, its total what was spent in it and in all it called. A
  * sample counts once for a row however often the row is on its stack, so that the total of a
- * recursive function is never above 100 %. Functions are told apart by name, and kernel code from
- * the program's. The selection must outlive the list.
+ * recursive function is never above 100 %. Functions are distinguished by name, and kernel code
+ * from the program's. The selection must outlive the list.
  *
  * Totals take one walk over the trie of stacks, which adds a stack's sum to a function only where
  * the function is met first from the root. Intervals are Wilson's on an effective number of samples
@@ -18,8 +18,8 @@
 enum flat_by { FLAT_FUNCTION, FLAT_MODULE, FLAT_THREAD, FLAT_LINE, FLAT_FILE, FLAT_LABEL };
 
 struct flat_row {
-    uint32_t name; /* in flat.names */
-    bool kernel, jit; /* code of the kernel; code made at run time */
+    uint32_t name;             /* in flat.names */
+    bool kernel, jit;          /* code of the kernel; code made at run time */
     struct mapping_id mapping; /* where it was met first; 0 for threads */
     int64_t self, total;
     int64_t self_count, total_count; /* samples behind them; 0 where not recorded */
@@ -136,9 +136,9 @@ void flat_shares_of_rows(const struct flat *f, const uint32_t *rows, size_t n,
                          struct flat_pair *ret);
 
 /*
- * Who calls the rows of a set, and what they call: an entry a row, in the unit of the type. Of
- * nested calls the outermost gives the caller and the innermost the callee, so each sums up to the
- * total of the set: callers with `from_nothing`, callees with `self`. Not by thread.
+ * The callers of the rows of a set, and their callees: an entry per row, in the unit of the type.
+ * Of nested calls the outermost gives the caller and the innermost the callee, so each sums up to
+ * the total of the set: callers with `from_nothing`, callees with `self`. Not by thread.
  */
 struct flat_calls {
     int64_t *callers, *callees; /* one for each row of the list */

@@ -114,7 +114,7 @@ void heapstory_done(struct heapstory *s);
 int heapstory_select(const struct heapstory *s, int stream, struct selection *ret, struct err *err);
 
 /*
- * Find what was held at both ends of TIME ("1.5..3", as selections have it), after the story was
+ * Find the blocks held at both ends of TIME ("1.5..3", as in selections), after the story was
  * built. Rows are sums of HEAP_SLICE_MS: the ends are that exact.
  */
 int heapstory_between(struct heapstory *s, const char *time, struct err *err);
@@ -214,5 +214,5 @@ static inline double heapstory_active_seconds(const struct heapstory *s)
     return s->followed_s > 0 && s->followed_s < seconds ? s->followed_s : seconds;
 }
 
-/* What stands out; called by heapstory_build(). */
+/* Find the insights; called by heapstory_build(). */
 void heapstory_find_insights(struct heapstory *s);

@@ -1,6 +1,6 @@
 /*
- * heapwrappers.h - which function asked for memory: behind malloc there is often another function
- * that only asks for others (xmalloc, av_malloc), and advice about that one helps nobody.
+ * heapwrappers.h - which function asked for memory: the caller of malloc is often a function that
+ * only asks on behalf of others (xmalloc, av_malloc), and advice about that one is useless.
  *
  * The place of a block is the innermost function that is neither of these:
  * - part of the C or C++ library, of an allocator's library or of ours; the languages' own (std::,
@@ -25,7 +25,7 @@ void heapwrappers_find(struct heapwrappers *w, struct labels *labels, const stru
                        const struct rows *rows);
 void heapwrappers_done(struct heapwrappers *w);
 
-/* What the wrappers of a stack, between its place and the allocator, allocate for. */
+/* The function that the wrappers of a stack, between its place and the allocator, allocate for. */
 enum heap_purpose {
     HEAP_FOR_ANYTHING,
     HEAP_FOR_GROWTH, /* a container that has no room left for one element more */

@@ -5,7 +5,7 @@
 #include "analysis/selection.h"
 #include "base/vec.h"
 
-/* What ran at one address: samples whose innermost frame is there. */
+/* The samples whose innermost frame is at one address. */
 struct heat_spot {
     struct mapping_id mapping; /* the first one of its file */
     uint64_t pc;

@@ -4,13 +4,13 @@
  * A rule speaks only when it is sure: a share counts with the low end of its interval. Inputs that
  * do not say how many samples they hold get the interval of the most that they may hold.
  *
- * How long threads queued for a CPU (META_QUEUED_NS) is no waiting of their own; where that is not
- * known and the host was busy, nothing is said of waiting.
+ * How long threads queued for a CPU (META_QUEUED_NS) is no waiting of their own; if that is not
+ * known and the host was busy, there is no insight on waiting.
  *
  * Samples that two insights count are reported in the second: shares of insights do not add up.
  *
- * A rule speaks only of quantities that it fits (quantity.h): nobody is told to vectorise page
- * faults.
+ * A rule applies only to quantities that it fits (quantity.h): there is no advice to vectorise
+ * page faults.
  *
  * How to add a rule: a row in the table in insight_rules.c (for functions known by name a list of
  * patterns in insight_names.c will do; else a test in insight_program.c, insight_code.c or

@@ -26,8 +26,8 @@ extern const char *const names_interpreters[];
 bool names_match(const char *const *patterns, struct text name, bool kernel);
 
 /*
- * The same for many names: of 10^6 functions most are told from all patterns by their first letter,
- * and most others by a letter that they have not.
+ * The same for many names: of 10^6 functions most are excluded by their first letter, and most
+ * others by a letter that they lack.
  */
 enum { NAMES_WORDS = 2, NAMES_MAX = 64 * NAMES_WORDS };
 struct names_set {

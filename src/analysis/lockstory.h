@@ -2,8 +2,8 @@
  * lockstory.h - which locks a program waited for: how often and how long, who waited, who held
  * them, and what stands out. From the streams of record/locks.h.
  *
- * A place is a whole stack. It is called after its innermost function that does more than lock for
- * others: behind std::mutex::lock and std::unique_lock comes who asked for it.
+ * A place is a whole stack. A place has the name of its innermost function that does more than
+ * lock for others: the caller of std::mutex::lock and std::unique_lock.
  *
  * A holder is the thread that had the lock when a wait began. Where a lock is handed on while a
  * thread waits, all of that wait is put down to the first.

@@ -8,7 +8,7 @@
 #pragma once
 #include "analysis/sequence.h"
 
-/* What is laid over each other. */
+/* The profiles that are laid over each other. */
 enum overlay_by {
     OVERLAY_FUNCTION,
     OVERLAY_LINE,  /* "parse.c:12", whatever the folder; functions where no line is known */

@@ -37,7 +37,7 @@ static inline double pairchance_factor(bool has_rest, bool busy)
 }
 
 /*
- * What is left of an interval of the factor that a cost changed by, once all that two runs can
- * differ by is taken off, towards 1 and not beyond. A change is proven where that does not reach 1.
+ * The interval of the factor that a cost changed by, after removing the variation between two
+ * runs, towards 1 and not beyond. A change is proven where that does not reach 1.
  */
 struct interval pairchance_take_off(const struct pairchance *c, struct interval cost);

@@ -37,7 +37,7 @@ double quality_sampled(uint64_t sampled_ns, uint64_t of_ns, uint64_t samples);
 double quality_cpu_scale(const struct selection *s);
 double quality_sampled_share(const struct selection *s);
 
-/* What may have got too few samples then, by all that the recording knows. */
+/* The processes that may have too few samples, as far as the recording shows. */
 const char *quality_missed(const struct profile *p);
 
 /* Whether a higher rate may help: it does for short threads, not where interrupts are off. */

@@ -123,7 +123,7 @@ struct rule {
     const char *text;        /* as it is written */
 };
 
-/* What is wrong, and where. */
+/* An error and its place. */
 struct rule_error {
     uint32_t line, column; /* from 1; columns in characters */
     const char *text;
@@ -139,7 +139,7 @@ struct rules {
 };
 
 /*
- * Read all of SOURCE. Returns -1 when there are errors; what is good is there all the same. Call
+ * Read all of SOURCE. Returns -1 when there are errors; valid rules are there anyway. Call
  * rules_done() in any case.
  */
 int rules_parse(struct rules *r, struct text source);

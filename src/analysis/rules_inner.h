@@ -1,8 +1,8 @@
 /*
  * rules_inner.h - how a line of rules is read: words, names, numbers, ranges. Shared by rules*.c.
  *
- * What can be wrong notes an error at its place and returns -1, so that a form of rule (rules.c) is
- * a chain of these.
+ * Each of these notes an error at its place and returns -1, so that a form of rule (rules.c) is a
+ * chain of them.
  */
 #pragma once
 #include "analysis/rules.h"
@@ -24,7 +24,7 @@ struct rule_token {
     bool quoted;
 };
 
-/* What stands at a place, for a message: short, and nothing a terminal would act on. */
+/* The text at a place, for a message: short, and without anything that a terminal would act on. */
 struct rule_shown {
     char text[48];
 };

@@ -64,7 +64,7 @@ void scaling_unlike(const struct scaling_run *runs, size_t n, struct buf *b);
 
 /*
  * Of N runs in any order, at least two; the selections must outlive S. TOP functions and as many
- * scopes are looked at.
+ * scopes are included.
  * Free with scaling_done().
  */
 void scaling_build(struct scaling *s, const struct scaling_run *runs, size_t n, size_t top);

@@ -6,7 +6,7 @@
  * it so far. In a thread spans come in the order of their ends, so the place of one among the
  * samples is found near that of the one before.
  *
- * Spans that cross threads have no part in it: nobody knows which thread worked for them.
+ * Spans that cross threads are left out, because it is not known which thread worked for them.
  */
 #pragma once
 #include "analysis/scopetree.h"
@@ -19,7 +19,7 @@ struct scopecpu_function {
     uint64_t samples; /* 0 = no more */
 };
 
-/* What was sampled in a scope, scopes inside included. */
+/* The samples in a scope, scopes inside included. */
 struct scope_cpu {
     uint64_t samples;
     double cpu_ns;      /* NAN where samples do not say what they stand for */
@@ -27,7 +27,7 @@ struct scope_cpu {
     struct scopecpu_function functions[SCOPECPU_FUNCTIONS]; /* that ran, most samples first */
 };
 
-/* What one span spent its time on. */
+/* How one span spent its time. */
 struct scope_spent {
     bool known; /* not where it crosses threads, or has no time */
     bool has_waits;
@@ -60,6 +60,6 @@ double scopecpu_total_ns(const struct scopecpu *c);
 /* Of the scope at index FLAT of T->flat; after scopecpu_end(). */
 const struct scope_cpu *scopecpu_get(const struct scopecpu *c, size_t flat);
 
-/* Of the slowest span of a scope. C may be NULL: then only waits are looked at. */
+/* Of the slowest span of a scope. C may be NULL: then only waits count. */
 struct scope_spent scopecpu_spent(const struct scopecpu *c, const struct profile *p,
                                   const struct scope_sum *sum);

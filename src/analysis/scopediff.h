@@ -4,8 +4,8 @@
  * With one run per side the interval of a change comes from those of the two quantiles
  * (scopequantile.h), joined on a logarithmic scale as Zou and Donner do (MOVER). It covers chance
  * within a run and not how runs differ, so only a change counts that is larger than two runs of one
- * program can differ by (pairchance.h). What pairchance.h calls the rest are the scopes that are
- * neither around this one nor inside it, where there are three of them. With several runs per side
+ * program can differ by (pairchance.h). The rest (pairchance.h) are the scopes that are neither
+ * around this one nor inside it, if there are three of them. With several runs per side
  * the interval comes from the runs' own quantiles (Welch's t on logarithms).
  *
  * A change is proven when its p, by Holm's method for all that is tested, is at most 0.01 and its

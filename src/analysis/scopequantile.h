@@ -8,8 +8,8 @@
  * ranks.
  *
  * The interval of the mean is of blocks of spans in a row: from how much the means of up to 30
- * blocks differ from the next one's, and never narrower than that of independent spans. Calls that
- * are alike for longer than a thirtieth of the recording make it too narrow all the same.
+ * blocks differ from the next one's, and never narrower than that of independent spans. Calls
+ * that are alike for longer than a thirtieth of the recording still make it too narrow.
  */
 #pragma once
 #include "analysis/scopetree.h"

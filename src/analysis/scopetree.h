@@ -91,5 +91,5 @@ double scope_sum_sd_ns(const struct scope_sum *s);
 /* How far a quantile is known: scopequantile.h. */
 uint64_t scope_sum_quantile_ns(const struct scope_sum *s, double q);
 
-/* Whether there are so many spans that one lies beyond the quantile: 10 for 0.9. */
+/* Whether there are enough spans for one to lie beyond the quantile: 10 for 0.9. */
 bool scope_sum_has_quantile(const struct scope_sum *s, double q);

@@ -1,5 +1,5 @@
 /*
- * selection.h - which part of a profile is looked at: what every builder in analysis takes.
+ * selection.h - the part of a profile to analyse: every builder in analysis takes one.
  *
  * A selection is one column of one stream, the rows that count, and what is done with their stacks
  * on the way into a tree or list. It is built once from what a user asks for, and then read-only.

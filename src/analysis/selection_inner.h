@@ -1,8 +1,8 @@
 /*
  * selection_inner.h - the filters behind a selection.
  *
- * Each takes the job, marks rows that do not count in `out`, and adds its words. What matches
- * nothing fails with what there is instead.
+ * Each takes the job, marks rows that do not count in `out`, and adds its words. A filter that
+ * matches nothing fails and lists what there is instead.
  */
 #pragma once
 #include "analysis/selection.h"

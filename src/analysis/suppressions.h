@@ -39,14 +39,14 @@ struct suppressions {
     struct arena arena;
 };
 
-/* Add what FILE has. Fails with the line that makes no sense. */
+/* Add what FILE has. Fails with the line that is not valid. */
 int suppressions_parse(struct suppressions *s, struct text file, struct err *err);
 void suppressions_done(struct suppressions *s);
 
 /*
- * What runtimes keep until a program ends, on purpose: libstdc++'s memory for exceptions thrown
- * when there is none left, buffers of C's streams (a stream that is never closed leaks its FILE as
- * well), what kelvin.h's library needs to be loaded. No program can free these.
+ * Memory that runtimes keep on purpose until a program ends: libstdc++'s memory for exceptions
+ * thrown when there is none left, buffers of C's streams (a stream that is never closed leaks its
+ * FILE as well), what kelvin.h's library needs to be loaded. No program can free these.
  */
 void suppressions_add_reserves(struct suppressions *s);
 

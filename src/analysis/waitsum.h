@@ -88,7 +88,7 @@ enum wait_reason waitsum_main_reason(const struct waitsum_thread *t);
 /* Whether the recorder saw who woke threads: then blocked time ends with the wake. */
 bool waitsum_has_wakers(const struct waitsum *w);
 
-/* Whether a frame is of the C library, behind whose functions programs wait. */
+/* Whether a frame is of the C library, in whose functions programs wait. */
 bool waitsum_is_libc(const struct profile *p, const struct frame *f);
 
 /* Whether a name says little of the program: it has none, or is of the library of C++ or Rust. */

@@ -6,7 +6,7 @@
 #include "base/opt.h"
 #include "base/text.h"
 
-/* Does every one make sense? What ERR says goes on behind the name of the option. */
+/* Is every one valid? The text of ERR follows the name of the option. */
 int gates_check(const struct opt_list *gates, struct err *err);
 
 /* The benchmark that a gate is for; empty = for all. */

@@ -3,7 +3,7 @@
  *
  * The command that runs first may find the caches colder or the CPU cooler. In every N blocks of N
  * commands each command therefore has each place once (a Latin square), and which of these orders
- * comes when is random: nothing that comes and goes with a rhythm can side with one of them.
+ * comes when is random: no rhythm of the machine can favour one of them.
  */
 #pragma once
 #include <stddef.h>

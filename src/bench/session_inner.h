@@ -45,7 +45,7 @@ double session_median(const struct session *s, const struct series *series, doub
 /* The same of an item, for the progress bar. */
 void session_middle(const struct session *s, size_t item, struct session_progress *p);
 
-/* What CPU time has to say about a comparison of wall times. */
+/* The verdict of CPU time on a comparison of wall times. */
 struct comparison session_by_cpu(const struct session *s, const struct session_pair *pair);
 
 /* When all is in order: fill in the session's comparisons. */

@@ -1,8 +1,8 @@
 /*
  * trouble.h - what to say when a command did not do what it should.
  *
- * The sentence names no option: `kelvin bench` and the suite have different ones for it. What could
- * help is a code, to which the caller adds its words.
+ * The sentence names no option: `kelvin bench` and the suite have different ones for it. The
+ * remedy is a code, to which the caller adds words.
  */
 #pragma once
 #include "bench/starter.h"

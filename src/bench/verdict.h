@@ -21,8 +21,8 @@
 #include "base/opt.h"
 #include "model/comparison.h"
 
-/* What is compared: of runs side by side those of blocks in which both ran, else all that there
- * are; of what is better the more there is, 1 / value. A metric that may be 0 or negative is turned
+/* The values compared: of runs side by side those of blocks in which both ran, else all. If more
+ * is better, 1 / value. A metric that may be 0 or negative is turned
  * into numbers above 0, so that their ratios are changes next to the middle of the baseline. Free
  * with verdict_values_done(). */
 struct verdict_values {

@@ -70,7 +70,7 @@ bool bench_store_acts(const struct bench_store_opts *o);
 /* Do that. Returns the exit code, errors are printed. */
 int bench_store_act(const struct cmd_bench_opts *o, const struct opt_result *operands);
 
-/* What a measurement needs of the store. */
+/* The store options of a measurement. */
 struct bench_store {
     const struct cmd_bench_opts *opts;
     char *path, *forced;
@@ -104,8 +104,9 @@ int bench_store_report(struct bench_store *b, struct outcome *o, struct bench_re
 void bench_store_tell(const struct bench_store *b, const struct outcome *o);
 
 /*
- * In the end: keep SET if --save asks for it. What was stopped is not kept, and a baseline is not
- * replaced by what broke its gate; that is said. CODE is what the measurement ends with.
+ * In the end: keep SET if --save asks for it. A stopped measurement is not kept, and one that
+ * broke its gate does not replace a baseline; a message says so. CODE is what the measurement ends
+ * with.
  */
 int bench_store_keep(struct bench_store *b, struct series_set *set, int code, struct err *err);
 

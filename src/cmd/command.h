@@ -57,7 +57,7 @@ int command_parse(const struct command *self, void *to, int n, char **args, stru
 /* Print "kelvin: TEXT" to standard error; returns the exit code in ERR. */
 int command_fail(const struct err *err);
 
-/* What a hint means on the command line: the end of the sentence in err.text. */
+/* The text of a hint on the command line: the end of the sentence in err.text. */
 const char *command_hint(enum err_hint hint);
 
 /* Print "kelvin: ..." to standard error. */

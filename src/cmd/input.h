@@ -16,7 +16,7 @@ struct input_opts {
     bool overloads; /* not an option: C++ overloads that are hot get their parameters */
     bool arguments; /* of commands that have PUBLIC_OPTS: keep those of the command line */
 
-    /* What is selected, of commands that have SELECTION_OPTS. */
+    /* The selection, for commands that have SELECTION_OPTS. */
     const char *time, *last;
     struct opt_list threads, processes, where, scopes, focus, ignore, hide;
     struct opt_list collapse_modules, collapse_recursion;
@@ -161,8 +161,8 @@ int input_load(struct input *in, const struct opt_result *args, const struct inp
                const struct import_opts *want);
 
 /*
- * Load N profiles, several at once; what is said about them comes in their order, up to the first
- * that cannot be loaded. Call input_done() on each whatever is returned.
+ * Load N profiles, several at once. Messages about them come in their order, up to the first that
+ * cannot be loaded. Call input_done() on each whatever is returned.
  */
 int input_load_all(struct input *ins, char **paths, size_t n, const struct input_opts *opts,
                    const struct import_opts *want);
@@ -175,7 +175,7 @@ bool input_repeated(const struct input *ins, char *const *paths, size_t n, struc
 int input_select(const struct input *in, const struct input_opts *opts, struct selection *ret,
                  struct err *err);
 
-/* The words of LIST with a NULL behind them, in W. */
+/* The words of LIST, ended by a NULL, in W. */
 struct input_words {
     const char *at[OPT_LIST_MAX + 1];
 };
@@ -198,7 +198,7 @@ void input_tell_others(const struct input *in, const struct input_opts *opts);
 char *input_find_file(const void *opts, const char *path, struct text build_id);
 
 /*
- * Before writing what others will see: take out what is nobody's business, unless OPTS keep it. A
+ * Before writing output that others will see: remove private facts, unless OPTS keep them. A
  * report on the terminal is for whoever holds the recording anyway.
  */
 void input_make_public(struct input *in, const struct input_opts *opts);

@@ -4,7 +4,7 @@
 #pragma once
 #include "suite/record.h"
 
-/* A line on the terminal that is written anew each second. */
+/* A line on the terminal that is rewritten each second. */
 void record_status(const struct recorder *r);
 void record_status_clear(void);
 void record_begin_line(void); /* on a terminal: after what the command printed */
@@ -15,11 +15,11 @@ void record_say_idle(const struct recorder *r);
 /* Where to ask: before the command runs. */
 void record_say_listening(const struct listen *listen);
 
-/* What can still be had of a recording that could not be finished. */
+/* The rescued part of a recording that could not be finished. */
 void record_say_left(const struct record_facts *f, const struct record_opts *o);
 
 /* Why the recording was not published, and what to do. Sets ERR. */
 void record_say_gate(const struct record_facts *f, const struct record_opts *o, struct err *err);
 
-/* What was recorded, how good it is and what to do next. */
+/* Print what was recorded, its quality, and what to do next. */
 void record_summary(const struct record_facts *f, const struct record_opts *o);

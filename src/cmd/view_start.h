@@ -1,5 +1,5 @@
 /*
- * view_start.h - what the options select, as the page's address has it behind its '#'.
+ * view_start.h - the selection of the options, as in the page's address after its '#'.
  */
 #pragma once
 #include "base/buf.h"

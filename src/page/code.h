@@ -15,7 +15,7 @@
 
 struct page_code;
 
-/* Free it with page_code_free(). NULL and ERR where it makes no sense. */
+/* Free it with page_code_free(). NULL and ERR if it is not valid. */
 struct page_code *page_code_read(struct text json, struct err *err);
 void page_code_free(struct page_code *c); /* NULL is fine */
 

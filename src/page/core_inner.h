@@ -78,7 +78,7 @@ bool core_has_events(const struct profile *p);
 /* Rows of the lists that commands print. */
 enum { STORY_TOP = 50 };
 
-/* What a recording is called. */
+/* The name of a recording. */
 const char *core_subject(const struct profile *p);
 
 /* The same rows of another stream: its event and value, and no filter by function. */

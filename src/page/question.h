@@ -58,5 +58,5 @@ void question_done(struct question *q);
 /* What it selects. Points into Q. */
 struct selection_opts question_selection(const struct question *q);
 
-/* Append what tells one selection from another. */
+/* Append a text that identifies the selection. */
 void question_add_key(const struct question *q, struct buf *b);

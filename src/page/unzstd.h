@@ -3,8 +3,8 @@
  * source is in no Debian package that could be compiled for them.
  *
  * Reads what RFC 8878 describes, but dictionaries. The caller knows how long the result is; a frame
- * that gives more, less or something impossible is damage. The frame's own checksum is not looked
- * at: chunks have a better one (wire/chunk.h).
+ * that gives more, less or something impossible is damage. The frame's own checksum is ignored:
+ * chunks have a better one (wire/chunk.h).
  *
  *     frame   magic, header (content size), blocks
  *     block   3 bytes: last, type (raw, one byte repeated, compressed), size

@@ -9,7 +9,7 @@
  * replacing or deleting one forgets nothing. Every change takes the write lock first.
  *
  * Rollback journal, not the write-ahead log: the log needs shared memory, which network folders do
- * not have, and leaves files behind where a program is killed. The file is looked at before SQLite
+ * not have, and leaves files behind where a program is killed. The file is checked before SQLite
  * opens it. Before a write all pages are checked; the values of a series have a checksum of their
  * own.
  */

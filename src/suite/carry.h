@@ -23,7 +23,7 @@ struct carried_list {
     VEC(struct carried) at;
 };
 
-/* What the folder at PATH says it holds; nothing where that cannot be read. */
+/* The workloads that the folder at PATH says it holds; none if that cannot be read. */
 struct carried_list carried_read(const char *path);
 void carried_done(struct carried_list *l);
 

@@ -9,8 +9,8 @@
  *     the environment   KELVIN_BUILD_COMMAND, KELVIN_WORKLOAD_SMALL_RUNS
  *     an option         --set build.command=make, --set workload.small.runs=20
  *
- * and remembers from where. Everything about a key stands in one row of conf_keys: what it means
- * to `kelvin init`, `kelvin run --explain`, the checks here and the documentation.
+ * and remembers from where. Everything about a key is in one row of conf_keys, for `kelvin init`,
+ * `kelvin run --explain`, the checks here and the documentation.
  */
 #pragma once
 #include "base/buf.h"

@@ -38,7 +38,7 @@ int exec_run(const struct exec_opts *o, struct exec_result *ret, struct err *err
 /* "ended with exit code 2", "was killed by signal 11 (Segmentation fault)"... in B. */
 void exec_say(const struct exec_result *r, struct buf *b);
 
-/* The last N lines of the log, each behind two blanks. */
+/* The last N lines of the log, each indented by two blanks. */
 void exec_tail(const char *log, size_t n, struct buf *b);
 
 /* Check a list of CPUs before anything runs. */

@@ -2,8 +2,8 @@
  * folder.h - a folder that is replaced as a whole or not at all.
  *
  * Files are written to a folder beside it, ".perf.new-XXXXXX", and the two change places in one
- * step at the end. Whatever happens before, kill -9 included, leaves the old folder as it was. What
- * killed runs left behind is removed by the next one. A folder that was not made by kelvin is never
+ * step at the end. Any failure before that, kill -9 included, leaves the old folder as it was. The
+ * next run removes what killed runs left. A folder that was not made by kelvin is never
  * touched: ours have a file ".kelvin-published" in them.
  */
 #pragma once

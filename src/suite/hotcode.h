@@ -31,7 +31,7 @@ struct hotcode {
 /* All functions of the ELF file at PATH. Call hotcode_done() in any case. */
 int hotcode_read_binary(struct hotcode *h, const char *path, struct err *err);
 
-/* The functions that ran. What cannot be read is in `elsewhere` and `notes`. */
+/* The functions that ran. Code that cannot be read is in `elsewhere` and `notes`. */
 void hotcode_read_profile(struct hotcode *h, const struct selection *s,
                           const struct hotcode_opts *opts);
 

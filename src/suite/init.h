@@ -2,8 +2,8 @@
  * init.h - a first kelvin.conf from what is in the folder.
  *
  * Build systems are known by their files, the program by being an executable ELF file or, before
- * the first build, by the first program that CMakeLists.txt, meson.build or Cargo.toml names. What
- * is found becomes lines; every other key stands there as a comment with what it means.
+ * the first build, by the first program that CMakeLists.txt, meson.build or Cargo.toml names.
+ * Findings become lines; every other key is written as a comment with its meaning.
  */
 #pragma once
 #include "base/err.h"

@@ -18,5 +18,5 @@ char *kept_path(const char *folder, const char *binary);
 /* Copy it into FOLDER, which is there. */
 int kept_copy(const char *folder, const char *binary, struct err *err);
 
-/* What is in a file, as 16 digits; NULL = it cannot be read. Free it. */
+/* A hash of a file, as 16 digits; NULL = it cannot be read. Free it. */
 char *kept_hash(const char *path);

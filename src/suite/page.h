@@ -9,8 +9,9 @@
  *     run.json      every figure
  *     summary.md    at most one screen, for a pull request
  *
- * Nothing is left to be filled in: what could not be had is said to be absent, with the reason.
- * Home folders are shortened; values of the environment are shown only where the suite names them.
+ * Nothing is left to be filled in: results that could not be had are called absent, with the
+ * reason. Home folders are shortened; values of the environment are shown only where the suite
+ * names them.
  */
 #pragma once
 #include "base/err.h"

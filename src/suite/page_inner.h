@@ -20,7 +20,7 @@ void page_scatter_cell(struct document *d, const struct repeats_summary *s);
 #define PAGE_SCATTER_MEANS \
     "Scatter is the standard deviation as a share of the mean; ! marks more than 5%%."
 
-/* What was asked for and is not there, a list; nothing where all is. */
+/* A list of the absent results; empty if there are none. */
 void page_absent(struct document *d, const struct suite_result *r);
 
 /* Its flame graph, which opens the page to explore it where there is one. */
@@ -30,7 +30,7 @@ void page_flame(struct document *d, const struct suite_result *r);
 bool page_has_view(const struct suite_result *r);
 char *page_view_file(const struct suite_result *r);
 
-/* What changed since the baseline; nothing without one. */
+/* The changes since the baseline; nothing without one. */
 void page_comparison(struct document *d, const struct suite *s, const struct suite_result *r);
 
 /* Cache and branch misses as they were simulated; nothing without them. */

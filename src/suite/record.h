@@ -2,7 +2,7 @@
  * record.h - record a command or a process into a file, as one call: host and provenance, the
  * recorder, names, labels, gates, and the file in its place.
  *
- * `kelvin record` and the suite call it. What came of it are facts; the sentences are the caller's.
+ * `kelvin record` and the suite call it. The results are facts; the caller writes the sentences.
  */
 #pragma once
 #include "analysis/quality.h"
@@ -126,7 +126,7 @@ struct record_facts {
     double agent_share; /* of the CPU time: kelvin's own, in the program */
 };
 
-/* What is asked for of the heap. */
+/* The options of a heap recording. */
 struct record_heap {
     uint64_t sample_bytes; /* 0 = every block */
     bool maps;             /* anonymous maps as well */
@@ -148,8 +148,8 @@ int record_take(const struct record_opts *opts, char **command, struct record_fa
                 struct err *err);
 
 /*
- * What to exit with when OURS is our own result: the command's failure is never masked, 128 + N
- * where signal N killed it. A command that ended by the SIGTERM which we sent when its time was
+ * The exit code when OURS is our own result: the command's failure is never masked, 128 + N if
+ * signal N killed it. A command that ended by the SIGTERM which we sent when its time was
  * over did not fail.
  */
 int record_code(const struct record_facts *f, int ours);

@@ -11,7 +11,7 @@ struct record_host {
     struct provenance provenance;
 };
 
-/* What is known before the first sample. */
+/* The facts known before the first sample. */
 void record_label_start(struct recorder *r, const struct record_opts *o,
                         const struct record_host *host);
 
@@ -21,7 +21,7 @@ void record_pack_source(struct profile *p, const struct record_opts *o, struct r
 /* How many samples of its first event the recording at PATH has, however it ends. */
 uint64_t record_count_saved(const char *path);
 
-/* What is known when all is done. */
+/* The facts known at the end. */
 void record_label_end(struct recorder *r, const struct quality *q);
 
 /* What is asked for of the machine. TICKS must outlive it; both are the caller's to free. */

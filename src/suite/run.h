@@ -2,12 +2,12 @@
  * run.h - a suite from source to published evidence, in seven phases.
  *
  * Fill in `opts` and `suite.conf` (conf_read()), be in the folder of the suite file, then
- * run_suite(). What is going on is reported by the callbacks of `opts`; nothing is printed here.
+ * run_suite(). Progress is reported by the callbacks of `opts`; nothing is printed here.
  *
  * Each phase (run*.c) fills `struct suite`, and pages are made from that at the end (page.h).
  * Faults have codes, to which src/cmd/run.c adds the option that could help. A failure in one
- * workload is noted there and the others go on. What was asked for and could not be had makes a run
- * incomplete, which is no result; the key `optional` says what may be absent.
+ * workload is noted there and the others go on. An absent measurement that was asked for makes a
+ * run incomplete, which is no result. The key `optional` says which may be absent.
  *
  * Workloads run as they are, recorded by record_take() in a process of its own, whose facts come
  * over a pipe: a crash there costs a workload only.
@@ -52,16 +52,16 @@ struct run {
 };
 
 /*
- * All phases for the N workloads named in NAMES; 0 = for all. What fails in one workload is noted
- * in its result, and the others go on; -1 with ERR when the run cannot. Free with run_done().
+ * All phases for the N workloads named in NAMES; 0 = for all. A failure in one workload is noted
+ * in its result, and the others go on. -1 with ERR when the run cannot go on. Free with run_done().
  */
 int run_suite(struct run *r, char *const *names, size_t n, struct err *err);
 void run_done(struct run *r);
 
 /*
- * After run_suite() failed: leave a summary with the reason, WHY, where that of a failed run goes,
- * so that nobody takes the summary of the run before for that of this one. What cannot be written
- * is left out.
+ * After run_suite() failed: leave a summary with the reason, WHY, where that of a failed run
+ * goes, so that the summary of the run before is not mistaken for this one's. What cannot be
+ * written is left out.
  */
 void run_ended_early(struct run *r, const char *why);
 

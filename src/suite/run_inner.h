@@ -44,7 +44,7 @@ int run_check_rules(struct run *r, struct err *err);
 /* Add what came of each workload to the history. */
 void run_remember(struct run *r);
 
-/* Read publish.notes, before anything runs: a file that is gone is an error of the suite file. */
+/* Read publish.notes, before anything runs: a missing file is an error of the suite file. */
 int run_read_notes(struct run *r, struct err *err);
 
 /* "NAME" beside the history. Free it. */

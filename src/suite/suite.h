@@ -1,8 +1,8 @@
 /*
  * suite.h - a run of a suite: what was to be done, and what came of it.
  *
- * Phases fill it one after the other (run.h), pages are made from it (page.h). What was
- * asked for but could not be had is not left out: `absent` says why.
+ * Phases fill it one after the other (run.h), pages are made from it (page.h). Absent results are
+ * not left out: `absent` says why.
  */
 #pragma once
 #include "analysis/check.h"
@@ -45,7 +45,8 @@ void suite_recording_done(struct suite_recording *r);
 
 struct suite_result;
 
-/* What rules are held against: the first CPU recording, else that of the heap; NULL = neither. */
+/* The profile that rules are checked against: the first CPU recording, else that of the heap; NULL
+ * = neither. */
 const struct suite_recording *suite_checked(const struct suite_result *r);
 
 /* Who finds errors. */
@@ -78,7 +79,7 @@ enum suite_outcome {
 extern const char *const suite_outcome_names[]; /* "ok", "failed", "regressed", "rules"... */
 extern const char *const suite_outcome_words[]; /* the same for people: "failed its rules" */
 
-/* What is compared with the baseline. */
+/* The comparison with the baseline. */
 enum { BY_TIME, BY_CPU, BY_INSTRUCTIONS, COMPARISONS };
 
 /* A scope of the program, in the first recording. */
@@ -133,7 +134,7 @@ struct suite_variants {
     bool ran;
 };
 
-/* What came of one workload. */
+/* The result of one workload. */
 struct suite_result {
     struct workload workload;
     enum suite_outcome outcome;
@@ -257,8 +258,8 @@ double suite_max_regression(const struct suite *s, const struct suite_result *r)
 /* Why a metric is absent, a sentence without a full stop. */
 const char *suite_why_no_metric(const struct suite_metric *m);
 
-/* What a reader should know of a metric that is there: runs that did not give it, a pattern that
- * matches several numbers. A sentence without a full stop; nothing where there is nothing. */
+/* Remarks on a metric: runs that did not give it, a pattern that matches several numbers. A
+ * sentence without a full stop; nothing where there is nothing. */
 void suite_say_metric_doubt(struct buf *b, const struct suite_metric *m);
 
 /* Whether one of R's metrics has such a gate. */
@@ -267,7 +268,7 @@ bool suite_metrics_gate(const struct suite_result *r, enum gate gate);
 /* Whether R got slower with as many instructions as before: it does no more work. */
 bool suite_same_work(const struct suite_result *r);
 
-/* What C says about R against the baseline: comparison_say() in the words of a suite. */
+/* C as a sentence about R and the baseline: comparison_say() in the words of a suite. */
 void suite_say_comparison(struct buf *b, const struct suite *s, const struct suite_result *r,
                           const struct comparison *c);
 

@@ -24,7 +24,7 @@ void watch_close(struct watch *w); /* NULL is fine */
 int watch_fd(const struct watch *w);
 int watch_take(struct watch *w, struct err *err);
 
-/* What is in the window now. */
+/* The present content of the window. */
 struct watch_state {
     struct selection selection;
     double seconds;     /* that the window covers by now */

@@ -45,7 +45,7 @@ struct workload {
 
 /*
  * Make workload number I of C. Fails when its command is missing, names an input that has no file
- * (with the hint), or has a {word} that nobody knows. Free with workload_done() either way.
+ * (with the hint), or has an unknown {word}. Free with workload_done() either way.
  */
 int workload_build(struct workload *w, const struct conf *c, size_t i, struct err *err);
 void workload_done(struct workload *w);

@@ -105,7 +105,7 @@ bool annotate_call_place(const struct annotate *a, const struct listing_insn *i,
 /* Whether any of its code is known to be of another function. */
 bool annotate_has_inlined(const struct annotate *a);
 
-/* What the shares are of, and what to be careful about: sentences, a line each. */
+/* The base of the shares, and warnings: sentences, one per line. */
 void annotate_words(const struct annotate *a, struct buf *b);
 
 /* Whether code that was on stacks for TOTAL is shown: always, if nothing was seen at all. */
@@ -118,7 +118,7 @@ void annotate_share(struct buf *b, const struct annotate *a, int64_t part);
  * hottest instruction. */
 double annotate_heat(const struct annotate *a, int64_t self, int64_t total);
 
-/* What an instruction calls or jumps to: "memcpy", "block 3"; nothing where it is not known. */
+/* The target of a call or jump: "memcpy", "block 3"; nothing where it is not known. */
 void annotate_target(struct buf *b, const struct annotate *a, const struct listing_insn *i);
 
 /* Numbers of the blocks in the order they are shown. Free it. */

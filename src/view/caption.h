@@ -3,7 +3,7 @@
  * trusted.
  *
  * Every picture and report carries it. It speaks of the stream that is shown, and of no other.
- * What is not known is said to be not known.
+ * Unknown facts are called unknown.
  */
 #pragma once
 #include "analysis/selection.h"
@@ -31,5 +31,5 @@ void caption_others(struct buf *b, const struct selection *s);
 void caption_value(struct buf *b, const struct profile *p, const struct value_type *t,
                    int64_t value);
 
-/* The column whose samples stand behind what is shown, or NULL. */
+/* The column of samples that belongs to the one shown, or NULL. */
 const struct value_type *caption_samples(const struct selection *s);

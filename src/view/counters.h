@@ -8,8 +8,8 @@
 #include "view/document.h"
 
 /*
- * As the member "counters", and as a table; none where there are no counters. What is counted has
- * a rate over SECONDS (0 = not known), and what is measured a minimum and a maximum.
+ * As the member "counters", and as a table; none where there are no counters. Counters have a
+ * rate over SECONDS (0 = not known), gauges a minimum and a maximum.
  */
 void counters_json(struct json *j, const struct profile *p, double seconds);
 void counters_add(struct document *d, const struct profile *p, double seconds);

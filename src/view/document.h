@@ -103,7 +103,7 @@ struct document_figures {
 void document_print_html(FILE *out, const struct document *d, const char *title,
                          const struct document_figures *figures);
 
-/* What a document is printed on. */
+/* The output of a document. */
 enum document_form { DOCUMENT_AS_TEXT, DOCUMENT_AS_MARKDOWN, DOCUMENT_AS_HTML };
 
 struct document_paper {

@@ -25,5 +25,5 @@ bool facts_add(struct buf *b, const struct selection *s, const char *key);
 /* The same for programs: "KEY": a number, a text, or null. KEY is a fact of a stream. */
 void facts_put(struct json *j, const struct selection *s, const char *key);
 
-/* What the fact KEY is called. */
+/* The name of the fact KEY. */
 const char *facts_title(const char *key);

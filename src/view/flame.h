@@ -38,7 +38,7 @@
 #include <stdio.h>
 
 /*
- * How the nodes of a tree are coloured and labelled, and what is said about the whole. Texts must
+ * How the nodes of a tree are coloured and labelled, and the texts about the whole. Texts must
  * have no " (" in them, by which the script tells a frame's name from the rest.
  */
 struct paint {

@@ -18,7 +18,7 @@ struct flame {
     struct style style;
 };
 
-/* What a node is called in the drawing. */
+/* The label of a node in the drawing. */
 struct text flame_name(const struct flame *f, uint32_t node);
 
 /* Charts: how long the whole is, in nanoseconds or in the unit of the values. */

@@ -2,5 +2,5 @@
 #pragma once
 #include "view/markdown.h"
 
-/* What stands in a paragraph, a heading or a cell: emphasis, code, links. */
+/* The content of a paragraph, a heading or a cell: emphasis, code, links. */
 void markdown_spans(struct buf *b, struct text t);

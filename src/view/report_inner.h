@@ -29,13 +29,13 @@ void report_put_row(struct json *j, const struct report *r, const struct flat *f
 /* The member "function": the rows of r->of_callers with their callers and callees. */
 void report_put_function(struct json *j, const struct report *r);
 
-/* Below this many samples nothing is said about a row's place among others. */
+/* With fewer samples a row's rank means nothing. */
 enum { REPORT_FEW_FOR_ORDER = 10 };
 
 /* The time that a share stands for; 0 where that is not known. */
 double report_time_ns(const struct report *r, double share);
 
-/* What a node of `paths` holds of the whole, by the value that is shown. */
+/* The share of a node of `paths`, by the value that is shown. */
 double report_part_of_path(const struct report *r, int64_t value);
 
 /* Modules, threads or lines that were seen running. */
@@ -45,8 +45,8 @@ void report_add_by(struct document *d, const struct report *r, const struct flat
 void report_add_paths(struct document *d, const struct report *r);
 
 /*
- * Who calls the function that was asked for, or what it calls: the rows that are shown, largest
- * first. FLAT_NOBODY is what has no row: called by nothing, or spent in itself.
+ * The callers of the function that was asked for, or its callees: the rows that are shown,
+ * largest first. FLAT_NOBODY is what has no row: called by nothing, or spent in itself.
  */
 struct report_calls {
     const char *title, *key, *rest_name;

@@ -59,5 +59,5 @@ size_t viewer_parts(const struct viewer *v, struct viewer_part *ret);
 void viewer_print(FILE *out, const struct viewer *v);
 
 /* The same packed into an HTML page, before its </body>, with a script that adds a button which
- * opens it. V is a struct viewer. Without scripts nothing of it is seen. */
+ * opens it. V is a struct viewer. Without scripts it is invisible. */
 void viewer_print_packed(FILE *out, const void *v);

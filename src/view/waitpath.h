@@ -1,7 +1,7 @@
 /*
  * waitpath.h - the stacks of a table of waits, each as a line of text.
  *
- * Many threads wait behind the same few functions, which are all that a terminal has room for:
+ * Many threads wait in the same few functions, which are all that a terminal has room for:
  *
  *     ..WaitLatch > WaitEventSetWait > epoll_wait        what five rows would say
  *     .. > CheckpointerMain > .. > epoll_wait            what they say in brief

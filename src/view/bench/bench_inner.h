@@ -8,7 +8,7 @@
 
 enum { BENCH_VALUE_MAX = 64 };
 
-/* What is made of one measure of a series. */
+/* The statistics of one measure of a series. */
 struct bench_summary {
     struct repeats_summary s;
     double *values; /* in order of time */

@@ -21,7 +21,8 @@ struct exporter {
     const char *suffix; /* ".pb.gz": recognised in output file names */
     bool for_viewers;   /* a program reads it: not for a terminal */
 
-    /* Whatever the selection's rows are, all rows of its stream go out: see export_write(). */
+    /* All rows of the selection's stream are written, whichever rows it selects: see
+     * export_write(). */
     int (*write)(FILE *out, const struct selection *s, const struct export_opts *opts,
                  struct err *err);
 };
