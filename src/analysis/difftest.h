@@ -99,10 +99,10 @@ struct difftest_family {
 };
 
 /*
- * What the runs say of one quantity. P: a permutation test, over all ways to deal out the runs, or
- * DIFFTEST_DEALS random ones (always the same) where there are more. Assumes nothing, but has a
- * smallest p that is too large to stand out of many tests: 2 / 252 for five runs per side. FINE:
- * Student's t test, which has no such step; with enough runs, of both tests together.
+ * The estimate of one quantity from the runs. P: a permutation test, over all ways to deal out the
+ * runs, or DIFFTEST_DEALS random ones (always the same) where there are more. Assumes nothing, but
+ * has a smallest p that is too large to stand out of many tests: 2 / 252 for five runs per side.
+ * FINE: Student's t test, which has no such step; with enough runs, of both tests together.
  */
 struct difftest_effect {
     double diff, error; /* mean of after - mean of before, and its standard error */

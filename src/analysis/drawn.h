@@ -14,7 +14,7 @@
 double drawn_mean(const struct selection *s);
 
 /*
- * At most so large is the variance of BYTES that SAMPLES stand for. Their sizes are not known: all
+ * The largest possible variance of BYTES that SAMPLES stand for. Their sizes are not known: all
  * but one are taken for small, which adds the most.
  */
 double drawn_variance(double mean, double bytes, double samples);

@@ -44,7 +44,7 @@ struct restack_path {
 };
 
 /*
- * What is below PATH, of the rows that S selects by stack. OUT is set for rows that are elsewhere.
+ * The part below PATH of the rows that S selects by stack. OUT is set for rows that are elsewhere.
  * NULL where no stack begins like that.
  */
 struct restack *restack_subtree(const struct selection *s, const struct restack_path *path,

@@ -60,7 +60,7 @@ struct scopediff_opts {
     bool same_arguments; /* known of profiles that leave their arguments out */
 };
 
-/* What OPTS point to must outlive D. Call scopediff_done() in any case. */
+/* Everything that OPTS point to must outlive D. Call scopediff_done() in any case. */
 int scopediff_build(struct scopediff *d, const struct scopediff_opts *opts, struct err *err);
 void scopediff_done(struct scopediff *d);
 

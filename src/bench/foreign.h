@@ -19,7 +19,7 @@
 #include <time.h>
 
 /*
- * Add what PATH has to A. What was written before SINCE is of another run and does not count. Fails
+ * Add what PATH has to A. Results written before SINCE are of another run and do not count. Fails
  * where nothing is left, or a benchmark failed. Free A with program_answer_done() either way.
  */
 int foreign_read(struct program_answer *a, const char *path, struct timespec since,

@@ -17,7 +17,8 @@ struct outcome {
     VEC(struct text) lost; /* gates whose name was not measured: misspelt, they would always hold */
 };
 
-/* After the session has run. What was compared with itself is no result, and is dropped. */
+/* After the session has run. A comparison of a command with itself is not a result, and is dropped.
+ */
 void outcome_build(struct outcome *o);
 
 /* Hold what was measured against a baseline, which must outlive O. */
@@ -25,7 +26,7 @@ void outcome_compare(struct outcome *o, const struct series_set *before);
 
 /*
  * A gate that is broken: EXIT_FAILS. Else what was stopped or has lost gates proves nothing about
- * the others. What is not decided is EXIT_INCONCLUSIVE, never EXIT_OK.
+ * the others. An undecided comparison is EXIT_INCONCLUSIVE, never EXIT_OK.
  */
 int outcome_code(const struct outcome *o);
 

@@ -2,7 +2,7 @@
  * program_names.h - whether a program has a function, whatever was sampled of it.
  *
  * Asks the symbol tables of the files that a profile was recorded from, and their debug information
- * for what was inlined everywhere. Files that are gone or have changed since say nothing.
+ * for what was inlined everywhere. Files that are missing or have changed since are skipped.
  */
 #pragma once
 #include "model/profile.h"

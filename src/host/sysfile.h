@@ -2,7 +2,7 @@
  * sysfile.h - the small text files in which a kernel and a distribution describe themselves.
  *
  * Every call takes the folder that stands for "/": "" is this machine, another is a test's tree.
- * What is not there or may not be read is false, never an error.
+ * A file that is missing or may not be read gives false, never an error.
  */
 #pragma once
 #include "base/text.h"

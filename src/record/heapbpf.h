@@ -51,7 +51,7 @@ int heapbpf_open(struct heapbpf *b, const struct heapbpf_opts *o, struct err *er
 /* Set the probes. */
 int heapbpf_attach(struct heapbpf *b, const struct heapbpf_opts *o, struct err *err);
 
-/* Take the probes away. What is in the rings stays. */
+/* Take the probes away. The records in the rings stay. */
 void heapbpf_detach(struct heapbpf *b);
 void heapbpf_close(struct heapbpf *b); /* zeroed is fine */
 

@@ -152,8 +152,8 @@ int recorder_rotate(struct recorder *r, const char *output, int (*finish)(struct
                     struct err *err);
 
 /*
- * Leave the present file as it is, with what could be written, and go on in OUTPUT. What was not
- * written is gone.
+ * Leave the present file as it is, with what could be written, and go on in OUTPUT. Data that was
+ * not written is lost.
  */
 int recorder_skip(struct recorder *r, const char *output, struct err *err);
 

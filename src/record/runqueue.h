@@ -42,8 +42,8 @@ void runqueue_look(struct runqueue *q, const struct profile *p, bool now);
 void runqueue_look_at(struct runqueue *q, int pid);
 
 /*
- * The wait of all threads together, of a program that used CPU_NS. False where less than half of
- * that was looked at.
+ * The wait of all threads together, of a program that used CPU_NS. False if less than half of
+ * that was covered.
  */
 bool runqueue_total(const struct runqueue *q, uint64_t cpu_ns, uint64_t *ret_queued_ns);
 

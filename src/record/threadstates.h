@@ -32,7 +32,7 @@ struct threadstates {
     uint64_t left_out; /* threads beyond WORKERS_MAX, at the last look */
 };
 
-/* Look, if it is time to. Threads that are gone are forgotten. */
+/* Look, if it is time to. Threads that have ended are forgotten. */
 void threadstates_look(struct threadstates *t, const struct scopes *s, uint64_t now_ns);
 void threadstates_done(struct threadstates *t);
 

@@ -44,7 +44,7 @@ void perfdata_features_done(struct perfdata_features *f);
 /* Whether a part is of use to us; if not, it need not be read. */
 bool perfdata_feature_is_known(uint64_t feature);
 
-/* Take a part in. What makes no sense is left out. */
+/* Take a part in. Invalid parts are left out. */
 void perfdata_feature_read(struct perfdata_features *f, uint64_t feature, struct text body);
 
 /* The record HEADER_BUILD_ID, and each entry of FEATURE_BUILD_ID. */

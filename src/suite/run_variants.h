@@ -16,8 +16,8 @@
 #pragma once
 #include "suite/run.h"
 
-/* Build all variants and put their programs aside. What does not build is noted, and the others go
- * on. */
+/* Build all variants and put their programs aside. A variant that does not build is noted, and
+ * the others go on. */
 int run_build_variants(struct run *r, struct err *err);
 
 /* The parts of it, for builds that are not sections of the suite file: those of sanitizers. */

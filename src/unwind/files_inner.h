@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 
 /*
- * Of files that nobody holds so many are kept. Up to twice as many are there for a moment: going
- * through all at each process that ends would take longer than reading a table.
+ * At most this many files that no mapping holds are kept. Up to twice as many are there for a
+ * moment: going through all at each process that ends would take longer than reading a table.
  */
 enum { UNWIND_UNHELD_KEPT = 64, UNWIND_VDSO_ID = 1 };
 

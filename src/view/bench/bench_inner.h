@@ -33,7 +33,7 @@ char *bench_change(char *to, double ratio);
 /* Items or bytes per second, "" where neither is known. TIME_NS is for one call. */
 char *bench_throughput(char *to, const struct series *s, double time_ns);
 
-/* What a comparison is called: "sort", or "new vs old". Free it. */
+/* The name of a comparison: "sort", or "new vs old". Free it. */
 char *bench_comparison_name(const struct comparison *c);
 
 /* The spread of past medians since the level last changed, as a share; NAN below three of them. */
