@@ -52,7 +52,7 @@ void case_observe(struct kelvin_case *c)
 /* --- is an error noticed? --- */
 
 /*
- * The same number, a little wrong: whole numbers by one, others by 1 %. False for what has no
+ * The same number, a little wrong: whole numbers by one, others by 1%. False for what has no
  * "little", such as NaN: a wrong one is noticed under any tolerance.
  */
 static bool make_wrong(enum kelvin_type type, uint64_t bits, uint64_t *ret)

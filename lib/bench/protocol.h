@@ -37,7 +37,7 @@
  *     {"error":"benchmark 'x' never reaches BENCH_LOOP...","name":"x","exit":1}
  *     {"end":true,"exit":0}
  *
- * ns, low, high: of one iteration, nanoseconds, overhead taken off; the interval is at 95 %. ns can
+ * ns, low, high: of one iteration, nanoseconds, overhead taken off; the interval is at 95%. ns can
  * be 0; low is 0 where the body cannot be told from an empty loop. cpu_ns: the same in CPU time,
  * the mean of the threads; left out where the body pauses. r2 and cpu_r2: how well the rounds lie
  * on a line, by wall and by CPU time; null or left out where all rounds are of one length. counts,

@@ -73,7 +73,7 @@ static bool is_change(enum rule_unit unit)
     return unit == RULE_RELATIVE || unit == RULE_POINTS;
 }
 
-/* Small shares get a digit more, so that 0.04 % is not shown as none. */
+/* Small shares get a digit more, so that 0.04% is not shown as none. */
 static int decimals_of(double value)
 {
     return fabs(value) < 0.00995 && value != 0 ? 2 : 1;

@@ -1,7 +1,7 @@
 /*
  * check.h - rules checked against profiles: each passed, failed, or inconclusive.
  *
- * Shares are known only as 95 % intervals. A rule passes when the whole interval is inside its
+ * Shares are known only as 95% intervals. A rule passes when the whole interval is inside its
  * range, fails when all of it is outside, and is inconclusive else. Counts (samples, lost ones,
  * instructions) are not estimated: they are either in the range or not.
  *
@@ -68,7 +68,7 @@ struct check_result {
     enum check_verdict verdict;
     enum rule_unit unit;      /* of value and interval; RULE_NONE = neither is known */
     double value;             /* what was observed */
-    struct interval interval; /* of it, 95 %; no wider than the value where that is exact */
+    struct interval interval; /* of it, 95%; no wider than the value where that is exact */
     const char *expected;     /* the range in words, tolerance included: "85 to 100%" */
     const char *observed;     /* "91.2% ±1.4" */
     const char *why;          /* the evidence: a sentence without a full stop */

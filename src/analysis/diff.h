@@ -2,7 +2,7 @@
  * diff.h - what changed between profiles, and what of it is more than chance.
  *
  * All runs are laid over each other by canonical names (overlay.h): a list of functions and a tree
- * of call paths, each with its share before and after. Shares always add up to 100 %: when one
+ * of call paths, each with its share before and after. Shares always add up to 100%: when one
  * function grows, the others' shares shrink. The cost is tested instead: the share times the cost
  * of the run (runcost.h), in seconds of CPU time if that is known. Where it is not, a
  * share next to what the typical function's share did (difftest.h) has to do. Functions too small
@@ -13,11 +13,11 @@
  * shrunk where it is most of the program.
  *
  * With one run per side only the error of sampling is known, but runs of one program differ by
- * more: pairchance.h has the factors beyond which a cost counts. The verdict needs 5 % of the time,
- * or 20 % on a busy machine.
+ * more: pairchance.h has the factors beyond which a cost counts. The verdict needs 5% of the time,
+ * or 20% on a busy machine.
  *
- * The level is 1 % (0.5 % for the whole), and there is a band: the interval must be beyond 2 %, or
- * 5 % where the runs of one side were made first, as machines drift; 50 % where the machine was
+ * The level is 1% (0.5% for the whole), and there is a band: the interval must be beyond 2%, or
+ * 5% where the runs of one side were made first, as machines drift; 50% where the machine was
  * busy then. An interval of the CPU time inside the band is "unchanged". The verdict is taken from
  * the CPU time where that is proven to have changed, else from the sum of the proven costs, if the
  * CPU time went the same way. bench/diff_truth.py counts how often all this is right. A change
@@ -44,7 +44,7 @@ struct diff_opts {
     const struct selection *const *runs; /* those of before first */
     size_t n_before, n_runs;
     double min_share;    /* the mean of both sides must reach it to be tested */
-    double band;         /* changes up to this do not matter: 0.02 = 2 %; 0 = DIFF_BAND or more */
+    double band;         /* changes up to this do not matter: 0.02 = 2%; 0 = DIFF_BAND or more */
     enum overlay_by by;  /* what `functions` are; places only of the stream of a heap */
     bool same_arguments; /* known of profiles that leave their arguments out */
 };
@@ -75,12 +75,12 @@ struct diff_opts {
 struct diff_value {
     double before, after;           /* mean of the runs; shares are 0 to 1 */
     double before_cost, after_cost; /* mean of the runs, in the unit of the whole; or NAN */
-    double low, high;               /* 95 % interval of after - before; NAN where not tested */
+    double low, high;               /* 95% interval of after - before; NAN where not tested */
     double cost; /* factor from before to after; by scale relative to the typical one's */
-    double cost_low, cost_high; /* its 95 % interval; NAN where not tested */
+    double cost_low, cost_high; /* its 95% interval; NAN where not tested */
     double p, q; /* that the cost is the same; q: with regard to the number of tests; or NAN */
     double detectable; /* several runs: the smallest growth proven in nine of ten comparisons like
-                          this one, 0.04 = 4 %; or NAN */
+                          this one, 0.04 = 4%; or NAN */
     bool proven; /* beyond chance, beyond the band, and of a pair beyond what runs differ by */
 };
 
@@ -121,7 +121,7 @@ struct diff {
     double min_share, band;
     enum overlay_by by;
     enum diff_scale scale;
-    struct interval rest; /* one run per side: the factor that the rest's costs changed by, 95 %;
+    struct interval rest; /* one run per side: the factor that the rest's costs changed by, 95%;
                              NAN without has_rest */
     double typical;       /* factor by which the share of what did not change changed */
     bool has_cpu;

@@ -56,7 +56,7 @@ void diff_add_costs(struct buf *b, const struct diff *d, double before, double a
     add_seconds(b, after, largest);
 }
 
-/* "CPU 1.480 s -> 0.800 s (-45.9 %, 95 % interval -47.1 to -44.8 %)" */
+/* "CPU 1.480 s -> 0.800 s (-45.9%, 95% interval -47.1 to -44.8%)" */
 static void add_whole(struct buf *b, const struct diff *d)
 {
     const struct diff_value *w = &d->whole;
@@ -69,7 +69,7 @@ static void add_whole(struct buf *b, const struct diff *d)
     buf_str(b, ")");
 }
 
-/* "'parse' 1.200 s -> 0.540 s (-55.0 %)" */
+/* "'parse' 1.200 s -> 0.540 s (-55.0%)" */
 static void add_change(struct buf *b, const struct diff *d, const struct diff_entry *e)
 {
     struct text name = diff_name(d, e);

@@ -7,10 +7,10 @@
  * One run: a score test on the effective number of samples (stats.h), Fisher's where fewer than
  * five are expected. Several: Student's t on the logarithms of the runs' costs, adjusted by
  * Benjamini-Hochberg with weights, so that a test counts more the more time it is about. A
- * permutation test has to agree at 5 %; alone it cannot prove anything about one of ten functions,
+ * permutation test has to agree at 5%; alone it cannot prove anything about one of ten functions,
  * as five runs per side reach no p below 0.0079. Eight and more runs per side do: then either may
- * prove it, Student at 80 % of the level and permutations at 20 %. One run that another program
- * slowed to half its speed makes Student blind (seen: p 0.15 for 8 % more, 10 against 10), not
+ * prove it, Student at 80% of the level and permutations at 20%. One run that another program
+ * slowed to half its speed makes Student blind (seen: p 0.15 for 8% more, 10 against 10), not
  * them.
  *
  * Five runs per side say little about how much one function scatters: a test with eight degrees of
@@ -20,8 +20,8 @@
  * function's own runs count next to that, and alone where they scatter more than twice as much.
  * The scatter counts at least as what sampling alone would give.
  *
- * The typical function is the weighted mean of what functions of 0.5 to 50 % changed by, without
- * interrupts and without those that hold the extreme 30 % of the time at either end.
+ * The typical function is the weighted mean of what functions of 0.5 to 50% changed by, without
+ * interrupts and without those that hold the extreme 30% of the time at either end.
  */
 #pragma once
 #include "stats/stats.h"
@@ -38,9 +38,9 @@ struct difftest_change {
 };
 
 /*
- * Shares add up to 100 %: when one function grows, all others shrink by a common factor. The
+ * Shares add up to 100%: when one function grows, all others shrink by a common factor. The
  * typical change is an estimate of that factor: the mean of the logs, weighted by their variance,
- * without the functions that changed most: those that hold 30 % of the time at either end have no
+ * without the functions that changed most: those that hold 30% of the time at either end have no
  * say. Trimmed by time and not by number, as a change in one place touches many small functions.
  * Below three functions there is no telling: 0, and a variance of 0.
  */
@@ -58,7 +58,7 @@ struct difftest_share {
 };
 
 struct difftest {
-    double low, high; /* 95 % interval of after - before */
+    double low, high; /* 95% interval of after - before */
     double p;         /* two-sided; NAN where nothing can be said */
 };
 
@@ -76,7 +76,7 @@ double difftest_pair_p(struct difftest_share before, struct difftest_share after
                        struct difftest_typical typical);
 
 /*
- * The 95 % interval of after / before over the typical change: Katz's, of the logarithms, with half
+ * The 95% interval of after / before over the typical change: Katz's, of the logarithms, with half
  * a sample more per side, which keeps the log of nothing finite. What was not seen may be gone.
  */
 struct interval difftest_pair_ratio(struct difftest_share before, struct difftest_share after,
@@ -109,13 +109,13 @@ struct difftest_effect {
     double dof;         /* degrees of freedom behind the error */
     double p, fine;
     bool by_deals;         /* FINE and the interval are those of the permutation test */
-    struct interval dealt; /* differences that it does not rule out at 5 % */
+    struct interval dealt; /* differences that it does not rule out at 5% */
 };
 
 enum { DIFFTEST_DEALS = 20000 };
 void difftest_runs(const struct difftest_family *f, struct difftest_effect *ret);
 
-/* 95 %. */
+/* 95%. */
 struct interval difftest_effect_interval(const struct difftest_effect *e);
 
 /*

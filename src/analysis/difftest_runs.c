@@ -336,7 +336,7 @@ static double p_of_shift(struct row *r, const double *from, double shift, const 
     return permutation_p(r, d);
 }
 
-/* The farthest difference, from AT towards FAR, that is not ruled out at 5 %. */
+/* The farthest difference, from AT towards FAR, that is not ruled out at 5%. */
 static double deals_limit(struct row *r, const double *from, const struct deals *d, double at,
                           double far)
 {

@@ -3,7 +3,7 @@
  *
  * A row's self is what was spent in it, its total what was spent in it and in all it called. A
  * sample counts once for a row however often the row is on its stack, so that the total of a
- * recursive function is never above 100 %. Functions are distinguished by name, and kernel code
+ * recursive function is never above 100%. Functions are distinguished by name, and kernel code
  * from the program's. The selection must outlive the list.
  *
  * Totals take one walk over the trie of stacks, which adds a stack's sum to a function only where

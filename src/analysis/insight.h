@@ -74,6 +74,6 @@ void insight_half(struct buf *b, const struct flat_share *s);
 
 /*
  * An interval beside its share: "+-1.4", half of its width. Few samples give lopsided intervals:
- * where the half would reach below 0 or above 100 %, both ends, "(0.3-11.0)".
+ * where the half would reach below 0 or above 100%, both ends, "(0.3-11.0)".
  */
 void insight_interval(struct buf *b, double share, struct interval i, int digits);

@@ -3,7 +3,7 @@
  * the others waited for meanwhile.
  *
  * From the life of each thread (its states) and its waits: whoever lives and does not wait, runs.
- * Where records were lost that is not so: over 1 % of unknown time, and nothing is built; nor where
+ * Where records were lost that is not so: over 1% of unknown time, and nothing is built; nor where
  * waits are summed up. One pass over all waits in the order of time.
  *
  * Time is serial where one thread runs and no other could: one that is ready and has no CPU shows

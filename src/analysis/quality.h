@@ -6,7 +6,7 @@
 #pragma once
 #include "analysis/selection.h"
 
-/* Below this many samples a share is a rough guess: at 200, 5 % means 2 to 8 %. */
+/* Below this many samples a share is a rough guess: at 200, 5% means 2 to 8%. */
 enum { QUALITY_FEW_SAMPLES = 200 };
 
 struct quality {

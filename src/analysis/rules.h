@@ -21,7 +21,7 @@
  *     rate tokens >= 40                     a counter or a scope, per second
  *
  *     time dot/n=64 10..50 ns               of a benchmark, or without a name of the command; cpu
- *     scatter <= 5 % over 10 runs           also r2, gflops, memory, metric tps >= 40
+ *     scatter <= 5% over 10 runs           also r2, gflops, memory, metric tps >= 40
  *     cache-misses parse <= 2 per 1000      of instructions; or a number; l1-misses, branch-misses
  *     hotspot matmul primary                its tier by its own share
  *

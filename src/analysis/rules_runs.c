@@ -59,7 +59,7 @@ static bool needs_name(enum rule_kind kind)
     return kind == RULE_FLOPS || kind == RULE_METRIC;
 }
 
-/* "time dot/n=64 10..50 ns", "scatter <= 5 % over 10 runs", "metric tps >= 40" */
+/* "time dot/n=64 10..50 ns", "scatter <= 5% over 10 runs", "metric tps >= 40" */
 int rule_parse_runs(struct rule_line *l, struct rule *rule)
 {
     rule->range.unit = unit_of_runs(rule->kind);

@@ -26,7 +26,7 @@ extern const char *const scope_verdict_names[];
 struct scope_change {
     double before_ns, after_ns; /* geometric means of the runs; NAN = too few spans */
     double change;              /* after / before - 1; NAN = not known */
-    struct interval interval;   /* of it, 95 %; infinite where it has no end */
+    struct interval interval;   /* of it, 95%; infinite where it has no end */
     double p;                   /* adjusted; NAN = not tested */
     struct pairchance chance;   /* one run per side */
     enum scope_verdict verdict;

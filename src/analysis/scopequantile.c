@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* What may lie beyond an end of a 95 % interval. */
+/* What may lie beyond an end of a 95% interval. */
 #define BEYOND 0.025
 
 int scope_find(const struct scopetree *t, struct text name)

@@ -12,5 +12,5 @@ int gates_check(const struct opt_list *gates, struct err *err);
 /* The benchmark that a gate is for; empty = for all. */
 struct text gates_name(const char *gate);
 
-/* The limit for a benchmark (0.1 = 10 %) that goes by either name; NAN = none. */
+/* The limit for a benchmark (0.1 = 10%) that goes by either name; NAN = none. */
 double gates_find(const struct opt_list *gates, const char *name, const char *other_name);

@@ -6,7 +6,7 @@
  * compared with the first; a member alone runs until its median is known well enough.
  *
  * Noise between runs is larger than noise inside a run, and it comes and goes: so what is compared
- * is made side by side. The risk of 0.5 % is shared among all looks (paired.h) and all comparisons.
+ * is made side by side. The risk of 0.5% is shared among all looks (paired.h) and all comparisons.
  *
  * Benchmark programs (program.h) give one value per process and benchmark: the differences between
  * processes, such as the memory layout, are then part of what is seen.
@@ -92,7 +92,7 @@ struct session {
     double programs_s;  /* of the wall time, until programs ended: with warm-up, setup, cleanup */
     size_t failed_runs; /* that were ignored */
     bool stopped;       /* by the user: what is there was measured before that */
-    size_t aa_tries, aa_alarms; /* of comparisons of equal things, AA_BLOCKS blocks and 5 % each */
+    size_t aa_tries, aa_alarms; /* of comparisons of equal things, AA_BLOCKS blocks and 5% each */
 
     struct starter *starter;
     struct starter_run run;

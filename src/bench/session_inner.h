@@ -39,7 +39,7 @@ void session_judge_last(struct session *s, size_t g);
 
 void session_judge_aa(struct session *s);
 
-/* The median of a series, and half of its 95 % interval; NAN without values. */
+/* The median of a series, and half of its 95% interval; NAN without values. */
 double session_median(const struct session *s, const struct series *series, double *ret_half);
 
 /* The same of an item, for the progress bar. */

@@ -227,7 +227,7 @@ void session_judge_last(struct session *s, size_t g)
 
 /* --- A/A --- */
 
-/* Does the interval of a few blocks from FIRST on, at 5 %, leave out 1? */
+/* Does the interval of a few blocks from FIRST on, at 5%, leave out 1? */
 static bool alarms(const struct verdict_values *v, size_t first)
 {
     double ratio[SESSION_AA_BLOCKS];

@@ -123,7 +123,7 @@ static bool cmd_history_counts(const struct history_run *r)
 }
 
 /* AT: where it was in the run before, and mostly is in this one: comparing all names of all runs
- * took 7 % of the time of 10,000 runs with 40 metrics. */
+ * took 7% of the time of 10,000 runs with 40 metrics. */
 static const struct history_metric *find_metric(const struct history_run *r, const char *name,
                                                 size_t *at)
 {

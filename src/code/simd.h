@@ -28,7 +28,7 @@ void simd_add(struct simd_mix *to, const struct simd_mix *from);
 /* Add FROM as if it had WEIGHT instructions: blocks count by the samples in them. */
 void simd_add_weighted(struct simd_mix *to, const struct simd_mix *from, uint64_t weight);
 
-/* What the hot blocks of a function weigh together, about: fine enough for 0.01 %. */
+/* What the hot blocks of a function weigh together, about: fine enough for 0.01%. */
 #define HOT_WEIGHT 1000000
 
 /* One function of a binary. */
@@ -55,7 +55,7 @@ enum simd_verdict {
 
 enum simd_verdict simd_verdict_of(const struct simd_mix *m);
 
-/* The newest set that its vector instructions use to some extent (5 % of them). */
+/* The newest set that its vector instructions use to some extent (5% of them). */
 int simd_isa_of(const struct simd_mix *m);
 
 /* "AVX2", "NEON"; NULL past the last one. */

@@ -14,8 +14,8 @@ struct comparison {
     const struct series *before, *after;
     enum measure measure;
     bool apart;   /* not measured side by side: the baseline is from another time */
-    double band;  /* changes up to this do not matter: 0.01 = 1 % */
-    double limit; /* of the gate: 0.1 = more than 10 % slower is too much; NAN = no gate */
+    double band;  /* changes up to this do not matter: 0.01 = 1% */
+    double limit; /* of the gate: 0.1 = more than 10% slower is too much; NAN = no gate */
 
     struct paired paired;
     enum gate gate;

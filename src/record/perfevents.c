@@ -219,7 +219,7 @@ size_t perfevents_clocks(const struct perfevents *e, size_t event)
 
 /*
  * A clock that has no others beside it. A program with a rhythm near ours would be looked at in the
- * same places again and again (seen: a part of 10.4 % in loops of 1 ms read as 2.2 %, as 999 Hz
+ * same places again and again (seen: a part of 10.4% in loops of 1 ms read as 2.2%, as 999 Hz
  * goes round such a loop in a thousand samples). So its period is a little shorter than asked for,
  * by the factor that spreads the first 5 to 80 samples best over loops of 0.5 to 3 ms, whole and
  * half and quarter milliseconds: a tenth more samples per second. No other CPU and no other set may

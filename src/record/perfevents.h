@@ -17,7 +17,7 @@
  *
  * That is not enough for a loop that spins until a clock says so: an interrupt at its end makes it
  * start anew right after the interrupt, and the next samples come at the same places as the last
- * time (seen: 5 % for 10.4 % of loops of 0.5 ms). So the clock of a CPU is really six, which share
+ * time (seen: 5% for 10.4% of loops of 0.5 ms). So the clock of a CPU is really six, which share
  * the rate and have different periods: what one brings in step, the others do not find so. Together
  * they are as many as were asked for.
  *

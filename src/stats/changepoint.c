@@ -311,7 +311,7 @@ static struct interval range_of(const double *v, size_t n)
     return r;
 }
 
-/* The sides lie further apart than either is wide, and by 5 % or more of the level. */
+/* The sides lie further apart than either is wide, and by 5% or more of the level. */
 static bool is_clear(const double *v, size_t a, size_t n)
 {
     struct interval x = range_of(v, a), y = range_of(v + a, n - a);

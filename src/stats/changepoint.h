@@ -25,7 +25,7 @@ enum {
 struct changepoint_opts {
     double level;      /* how often a shuffle may be as good: 0.01 */
     double likely;     /* the same for what is likely only: 0.05; 0 = those are left out */
-    double min_change; /* of the median, a share: 0.01 leaves out what is under 1 % */
+    double min_change; /* of the median, a share: 0.01 leaves out what is under 1% */
     double least;      /* the same in the values' own unit; 0 = none */
     size_t shuffles;   /* 999 */
 };

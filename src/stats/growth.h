@@ -22,10 +22,10 @@ enum growth_shape { GROWTH_1, GROWTH_LOG_N, GROWTH_N, GROWTH_N_LOG_N, GROWTH_N2,
 
 struct growth {
     double exponent;
-    struct interval interval; /* of the exponent, 95 % */
+    struct interval interval; /* of the exponent, 95% */
     double r2;                /* share of the scatter that the fit explains */
     enum growth_shape shape;  /* the nearest of the shapes by squared error of the logarithms */
-    double shape_error;       /* its typical error, a factor: 1.05 = 5 % */
+    double shape_error;       /* its typical error, a factor: 1.05 = 5% */
 };
 
 extern const char *const growth_shape_names[]; /* "constant", "log n", "n"... */

@@ -2,7 +2,7 @@
  * histogram.h - how often which value occurred, in little memory, whatever the values.
  *
  * Each power of two is cut into 64 equal classes, so a value that is read back is off by less than
- * 0.8 %; below 128 values are exact. Histograms of parts add up to the one of the whole.
+ * 0.8%; below 128 values are exact. Histograms of parts add up to the one of the whole.
  */
 #pragma once
 #include <stdint.h>

@@ -45,7 +45,7 @@ struct paired {
     double ratio;             /* median of after / before; NAN without blocks */
     struct interval interval; /* of the ratio, at 1 - miss; 0 to INFINITY = nothing known */
     double miss;              /* probability that the interval misses, after all corrections */
-    double detectable; /* smallest change that so many blocks show in 4 of 5 cases: 0.02 = 2 % */
+    double detectable; /* smallest change that so many blocks show in 4 of 5 cases: 0.02 = 2% */
     enum verdict verdict;
 };
 
@@ -88,7 +88,7 @@ void paired_compare_apart(struct paired *p, const double *before, size_t n_befor
 void paired_compare_counts(struct paired *p, const double *before, const double *after, size_t n,
                            const struct paired_opts *opts);
 
-/* A gate: after may take LIMIT (0.1 = 10 %) longer than before. A limit below the band is the band.
+/* A gate: after may take LIMIT (0.1 = 10%) longer than before. A limit below the band is the band.
  * A LIMIT of NAN is no gate. */
 enum gate { GATE_NONE, GATE_HOLDS, GATE_UNDECIDED, GATE_BROKEN }; /* the worse, the later */
 extern const char *const gate_names[];                            /* "", "holds"... */

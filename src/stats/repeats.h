@@ -15,7 +15,7 @@ struct repeats_summary {
     double mean, sd, median, min, max, q1, q3;
     double mad; /* median distance from the median, times 1.4826: a deviation that outliers spare */
     size_t mild_low, mild_high, severe_low, severe_high; /* beyond 1.5 and 3 times q3 - q1; kept */
-    struct interval mean_interval, median_interval;      /* 95 % */
+    struct interval mean_interval, median_interval;      /* 95% */
 };
 
 /* Above this part of the mean a standard deviation is marked in tables, and below this a fit is. */
@@ -58,7 +58,7 @@ struct interval repeats_bootstrap_median(const double *values, size_t n, size_t 
 struct slope {
     double slope;
     double r2;                /* 1 = all points on the line */
-    struct interval interval; /* 95 %, pairs resampled */
+    struct interval interval; /* 95%, pairs resampled */
 };
 
 void repeats_slope(struct slope *s, const double *counts, const double *times, size_t n);

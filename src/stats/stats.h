@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Half the width of a 95 % interval, in standard deviations. */
+/* Half the width of a 95% interval, in standard deviations. */
 #define STATS_Z95 1.959964
 
 struct interval {
@@ -73,7 +73,7 @@ double stats_effective_n_of_sums(const struct stats_series *s);
 double stats_weighted_n(double sum, double sum_of_squares);
 
 /*
- * Student's t: half the width of a 95 % interval, in standard errors that were estimated with DOF
+ * Student's t: half the width of a 95% interval, in standard errors that were estimated with DOF
  * degrees of freedom. DOF need not be whole; below 1 it counts as 1. Between whole numbers up to
  * ten it errs on the wide side.
  */

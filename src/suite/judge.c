@@ -38,7 +38,7 @@ static bool is_gated(const struct suite *s, enum measure m)
     return conf_has(&s->conf, "", "check.gates", measure_infos[m].name);
 }
 
-/* Of what is better the more there is, 5 % less is a cost of 5.3 % more; see verdict_values(). */
+/* Of what is better the more there is, 5% less is a cost of 5.3% more; see verdict_values(). */
 static double cost_limit(const struct metric *m)
 {
     return m->more_is_better && m->limit < 1 ? 1 / (1 - m->limit) - 1 : m->limit;

@@ -270,7 +270,7 @@ static double median_of(const struct series *s)
     return n ? repeats_median(values, n) : NAN;
 }
 
-/* What a ratio of costs means for the number itself: +8.7 % of 1 / x is -8.0 % of x. */
+/* What a ratio of costs means for the number itself: +8.7% of 1 / x is -8.0% of x. */
 static double change_percent(const struct metric *m, double ratio)
 {
     return 100 * ((m->more_is_better ? 1 / ratio : ratio) - 1);

@@ -31,7 +31,7 @@ struct metric {
     regex_t *pattern;         /* NULL = none */
     double items;             /* per run, 0 = none */
     bool more_is_better;
-    double limit;        /* 0.05 = 5 % worse than the baseline fails; NAN = shown only */
+    double limit;        /* 0.05 = 5% worse than the baseline fails; NAN = shown only */
     size_t most_matches; /* numbers that the pattern found in one run, once runs were made */
     bool was_long;       /* a run printed more than is searched: its end alone was */
 };

@@ -252,7 +252,7 @@ void suite_say_heap(struct buf *b, const struct suite_result *r);
  * any more". */
 void suite_say_benchmarks(struct buf *b, const struct suite_result *r);
 
-/* How much worse than the baseline R may be: 0.05 = 5 %. */
+/* How much worse than the baseline R may be: 0.05 = 5%. */
 double suite_max_regression(const struct suite *s, const struct suite_result *r);
 
 /* Why a metric is absent, a sentence without a full stop. */

@@ -75,7 +75,7 @@ static void add_gap_row(struct document *d, size_t n, size_t indent)
     document_cell(d, buf_text(&b), 0);
 }
 
-/* A chain that begins with 91 % and ends with less than 89 % would hide where the rest went. */
+/* A chain that begins with 91% and ends with less than 89% would hide where the rest went. */
 #define CHAIN_LOSS 0.02
 
 /* The next frame of the chain that begins at FIRST, 0 at its end: no more may be lost on the way.

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Add N runs around LEVEL of the measure M, spread evenly by SPREAD (0.01 = 1 %) in a shuffled
+/* Add N runs around LEVEL of the measure M, spread evenly by SPREAD (0.01 = 1%) in a shuffled
  * order, to the series NAME, which is made if it is not there. */
 static inline struct series *support_series(struct series_set *set, const char *name,
                                             enum measure m, double level, double spread, size_t n)

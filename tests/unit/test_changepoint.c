@@ -76,7 +76,7 @@ static void step_up_and_down_are_two_points(void **state)
     free(found);
 }
 
-/* In 200 series of pure noise a level of 1 % may raise a few false alarms, not many. */
+/* In 200 series of pure noise a level of 1% may raise a few false alarms, not many. */
 static void noise_has_hardly_any_points(void **state)
 {
     double v[50];
@@ -149,7 +149,7 @@ static void few_values_have_no_points(void **state)
     }
 }
 
-/* Whether a step of 51 % in runs that scatter by 2 % is found at its place; then it is in RET. */
+/* Whether a step of 51% in runs that scatter by 2% is found at its place; then it is in RET. */
 static bool find_step(size_t before, size_t after, uint64_t seed, struct changepoint *ret)
 {
     double v[40];

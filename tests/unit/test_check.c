@@ -34,7 +34,7 @@ static void add(struct profile *p, const char *leaf, int64_t n)
     add_stack(p, frames, 2, n);
 }
 
-/* 60, 30 and 10 % of N samples. */
+/* 60, 30 and 10% of N samples. */
 static struct profile *split(int64_t n)
 {
     struct profile *p = empty();
@@ -101,7 +101,7 @@ static void is_refused(const struct check_input *in, const char *rule, uint32_t 
 static void a_share_is_judged_by_its_interval(void **state)
 {
     (void)state;
-    struct profile *p = split(1000); /* 10 % is 8.3 to 12.0 % */
+    struct profile *p = split(1000); /* 10% is 8.3 to 12.0% */
     struct check_input in = {.selection = SUPPORT_ALL(p, 0)};
     comes_out(&in, "self ten <= 15%", CHECK_HOLDS, "8.3 to 12.0%, is inside");
     comes_out(&in, "self ten <= 5%", CHECK_FAILS, "is outside the expected range, at most 5%");
@@ -116,7 +116,7 @@ static void a_share_is_judged_by_its_interval(void **state)
 static void more_samples_decide_as_foretold(void **state)
 {
     (void)state;
-    /* 10 % of 1000 reaches 12.0 %: 2 points. To get below 11 % takes about 4 times as many. */
+    /* 10% of 1000 reaches 12.0%: 2 points. To get below 11% takes about 4 times as many. */
     struct profile *few = split(1000), *more = split(4100);
     struct check_input in = {.selection = SUPPORT_ALL(few, 0)};
     comes_out(&in, "self ten <= 11%", CHECK_INCONCLUSIVE, "5 times as many");

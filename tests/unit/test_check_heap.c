@@ -283,7 +283,7 @@ static void changes_are_parts_of_what_was(void **state)
     profile_free(now);
 }
 
-/* 400 blocks on either side: 9.8 % each, so 0.902 / 1.098 and 1.098 / 0.902. */
+/* 400 blocks on either side: 9.8% each, so 0.902 / 1.098 and 1.098 / 0.902. */
 static void changes_of_sampled_heaps_have_intervals(void **state)
 {
     (void)state;

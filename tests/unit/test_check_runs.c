@@ -45,7 +45,7 @@ static void is_refused(const struct check_input *in, const char *rule, const cha
 
 /* --- runs --- */
 
-/* Ten runs of a benchmark at 30 ns that spread over 4 %, and of a command of 2 s. */
+/* Ten runs of a benchmark at 30 ns that spread over 4%, and of a command of 2 s. */
 struct bench {
     struct series_set set;
     struct check_runs runs[3];

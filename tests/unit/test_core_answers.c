@@ -585,7 +585,7 @@ static double total_of(const json_t *answer, const char *name, const char *side)
     return -1;
 }
 
-/* Of a few samples "rare" has 2 % on both sides: it is compared as well. */
+/* Of a few samples "rare" has 2% on both sides: it is compared as well. */
 static void of_two_files_the_second_is_the_one_after(void **state)
 {
     struct profile *before = answers_profile(), *after = answers_profile();

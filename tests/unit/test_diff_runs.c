@@ -160,7 +160,7 @@ static void a_change_within_the_band_is_not_called(void **state)
     many_done(&m);
 }
 
-/* 8 % of 30 % of the time, in runs that vary by a percent. */
+/* 8% of 30% of the time, in runs that vary by a percent. */
 static void a_small_change_of_one_function_is_found_and_no_other(void **state)
 {
     (void)state;

@@ -201,7 +201,7 @@ static void one_of_many_can_stand_out_of_few_runs(void **state)
         assert_int_equal(fine[i] <= 0.05, i == 3);
 }
 
-/* Those with 30 % of the time at either end have no say: one and a half of five on each side. */
+/* Those with 30% of the time at either end have no say: one and a half of five on each side. */
 static void the_typical_change_is_not_that_of_a_few(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static double normal(uint64_t *state)
 }
 
 /*
- * Five parts in five runs per side, 2,000 times: the runs differ by 1 %, sampling adds 3 %, and the
+ * Five parts in five runs per side, 2,000 times: the runs differ by 1%, sampling adds 3%, and the
  * first part of after grows by GREW. How often it is named, and how often another part is.
  */
 struct named {
@@ -303,9 +303,9 @@ static struct named name_parts(double grew)
 }
 
 /*
- * A standard error of 2 % has to show 9.5 %, although the part has only ten values of its own: 4.75
+ * A standard error of 2% has to show 9.5%, although the part has only ten values of its own: 4.75
  * errors, where a test that knows the scatter asks for 3.1 and ten values alone for 5. Without the
- * others' runs 77 % are named.
+ * others' runs 77% are named.
  */
 static void parts_learn_from_each_other_how_much_they_scatter(void **state)
 {
@@ -317,7 +317,7 @@ static void parts_learn_from_each_other_how_much_they_scatter(void **state)
 }
 
 /*
- * Four parts, eight runs per side that scatter by 3 %, 60 times, and RUN of them slowed to half its
+ * Four parts, eight runs per side that scatter by 3%, 60 times, and RUN of them slowed to half its
  * speed by somebody else; the first part grows by GREW.
  */
 static struct named name_beside_a_slow_run(double grew, int run)
@@ -349,7 +349,7 @@ static struct named name_beside_a_slow_run(double grew, int run)
     return n;
 }
 
-/* Student alone names none of them: the slow run makes a standard error of 12 %. */
+/* Student alone names none of them: the slow run makes a standard error of 12%. */
 static void one_slow_run_does_not_hide_a_change(void **state)
 {
     (void)state;

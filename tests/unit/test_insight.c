@@ -235,7 +235,7 @@ static void shares_below_the_noise_give_no_advice(void **state)
     struct frame_id frames[] = {profile_add_named_frame(p, text_of("a"), FRAME_USER),
                                 profile_add_named_frame(p, text_of("malloc"), FRAME_USER)};
     struct err err;
-    for (int i = 0; i < 2; i++) { /* 8 of 100: more than 5 %, but surely only more than 4 % */
+    for (int i = 0; i < 2; i++) { /* 8 of 100: more than 5%, but surely only more than 4% */
         int64_t n = i ? 8 : 92;
         struct row s = {.stack = stacks_intern(&p->stacks, &frames[i], 1), .values = &n};
         assert_int_equal(profile_add_row(p, 0, &s, &err), 0);
@@ -407,7 +407,7 @@ static void functions_are_hot_from_a_tenth_on(void **state)
     assert_says(PLAIN "main;parse 200\n", "hot",
                 "parse takes 16.7%: twice as fast here gains 8.3% of the whole");
     assert_says(PLAIN "main;parse 200\nmain;print 250\n", "hot", "print takes 17.2%");
-    assert_says(PLAIN "main;parse 120\n", "", ""); /* 10.7 %, but not surely a tenth */
+    assert_says(PLAIN "main;parse 120\n", "", ""); /* 10.7%, but not surely a tenth */
 }
 
 /* PLAIN, and code made at run time with SAMPLES samples beside a function with others. */

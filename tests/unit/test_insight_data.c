@@ -228,7 +228,7 @@ static void what_counts_events_is_not_asked_where_the_rest_went(void **state)
         meta_set_str(&p->meta, META_CPUS, "2 online, 2 usable");
         struct flat *f = flat_build(SUPPORT_ALL(p, 0), FLAT_FUNCTION);
         assert_int_equal(insight_may_wait(&(struct insight_input){.functions = f}), cases[i].may);
-        meta_set_u64(&p->meta, META_CPU_TIME_NS, 6100000000); /* less than 40 % is left */
+        meta_set_u64(&p->meta, META_CPU_TIME_NS, 6100000000); /* less than 40% is left */
         assert_false(insight_may_wait(&(struct insight_input){.functions = f}));
         meta_set_u64(&p->meta, META_CPU_TIME_NS, 0);
         assert_false(insight_may_wait(&(struct insight_input){.functions = f}));
@@ -427,8 +427,8 @@ static void threads_that_run_little_are_told_of_where_each_has_a_clock(void **st
 {
     (void)state;
     assert_bursts("of threads", 20, "bursts hot");
-    assert_bursts("of threads", 3, "bursts hot"); /* 13 % of all */
-    assert_bursts("of threads", 1, "hot");        /* 5 % */
+    assert_bursts("of threads", 3, "bursts hot"); /* 13% of all */
+    assert_bursts("of threads", 1, "hot");        /* 5% */
     assert_bursts("of CPUs", 20, "hot");
     assert_bursts("of threads", 40, "hot");
 }

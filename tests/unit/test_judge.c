@@ -241,7 +241,7 @@ static void recordings_in_turns_are_part_of_the_verdict(void **state)
         enum gate time; /* by wall time */
         enum suite_outcome outcome;
     } cases[] = {
-        {true, true, 0.06, DIFF_REGRESSED, GATE_NONE, SUITE_REGRESSED}, /* above 5 % of 1 s */
+        {true, true, 0.06, DIFF_REGRESSED, GATE_NONE, SUITE_REGRESSED}, /* above 5% of 1 s */
         {true, true, 0.06, DIFF_REGRESSED, GATE_UNDECIDED, SUITE_REGRESSED},
         {true, true, 0.04, DIFF_REGRESSED, GATE_NONE, SUITE_INCONCLUSIVE},
         {true, true, 0.04, DIFF_REGRESSED, GATE_HOLDS, SUITE_OK},
@@ -318,7 +318,7 @@ static void a_metric_in_turns_is_decided_at_a_look_or_when_the_time_is_over(void
         bool decided;
         enum gate gate;
     } cases[] = {
-        {86, 0, true, GATE_BROKEN}, /* 14 % fewer */
+        {86, 0, true, GATE_BROKEN}, /* 14% fewer */
         {100, 0, true, GATE_HOLDS},
         {93.5, 0, false, GATE_UNDECIDED},
         {93.5, PAIRED_LAST_LOOK, true, GATE_BROKEN},

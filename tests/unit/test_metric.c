@@ -156,7 +156,7 @@ static void fill(struct series_set *set, const char *name, double value)
     }
 }
 
-/* What is said of a rate that goes from 100 to AFTER, 5 % less being allowed. */
+/* What is said of a rate that goes from 100 to AFTER, 5% less being allowed. */
 static enum gate judge_rate(double after, char *to, size_t size)
 {
     struct series_set set = {0};
@@ -243,7 +243,7 @@ static void scores_that_are_zero_or_negative_are_compared(void **state)
     }
 }
 
-/* Half of the pairs are of a slow hour: each pair gained 3 %, and the medians fell. */
+/* Half of the pairs are of a slow hour: each pair gained 3%, and the medians fell. */
 static void medians_that_contradict_the_change_are_named_as_such(void **state)
 {
     struct series_set set = {0};

@@ -264,7 +264,7 @@ static void sessions_apart_need_a_change_beyond_the_band(void **state)
     paired_compare_apart(&p, b, 100, a, 30, &defaults);
     assert_int_equal(p.verdict, VERDICT_FASTER);
     for (int i = 0; i < 100; i++)
-        b[i] /= 1.04; /* about 1 % is left */
+        b[i] /= 1.04; /* about 1% is left */
     paired_compare_apart(&p, a, 100, b, 100, &defaults);
     assert_int_equal(p.verdict, VERDICT_INCONCLUSIVE);
     for (int i = 0; i < 100; i++)
@@ -290,7 +290,7 @@ static void rank_intervals_miss_as_seldom_as_they_say(void **state)
         paired_compare_apart(&p, a, N, b, N, &o);
         missed += p.interval.low > 1 || p.interval.high < 1;
     }
-    assert_in_range(missed, TRIES * 2 / 100, TRIES * 6 / 100); /* exactly 4.3 % for 10 and 10 */
+    assert_in_range(missed, TRIES * 2 / 100, TRIES * 6 / 100); /* exactly 4.3% for 10 and 10 */
 }
 
 /* --- counts and gates --- */

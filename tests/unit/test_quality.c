@@ -150,7 +150,7 @@ static void the_first_and_last_time_are_known_in_any_order(void **state)
     profile_free(p);
 }
 
-/* Less than all of the CPU time, by more than chance and more than 5 %. */
+/* Less than all of the CPU time, by more than chance and more than 5%. */
 static void what_was_not_sampled_is_told_where_it_is_clear(void **state)
 {
     (void)state;

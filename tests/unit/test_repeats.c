@@ -126,7 +126,7 @@ static void the_same_values_give_the_same_interval(void **state)
     assert_true(a.low < a.high);
 }
 
-/* 2.5 % of 21 is half a resample, which rounds to one beyond each end; of 20 it is none. */
+/* 2.5% of 21 is half a resample, which rounds to one beyond each end; of 20 it is none. */
 static void an_interval_leaves_out_as_many_resamples_as_it_may_miss(void **state)
 {
     (void)state;

@@ -353,7 +353,7 @@ static void insights_say_what_the_numbers_carry(void **state)
     scopeinsights_find(&found, &j.t, j.cpu);
     assert_non_null(strstr(said(&found, "Off-CPU"), "idle was on a CPU for 0.0% of its self time"));
     assert_string_equal(said(&found, "Hot path"), "");  /* nothing is nested */
-    assert_string_equal(said(&found, "Long tail"), ""); /* step is below 5 % of the time */
+    assert_string_equal(said(&found, "Long tail"), ""); /* step is below 5% of the time */
     assert_non_null(
         strstr(said(&found, "Allocations"), "step allocates 2.0 blocks (64 B) per call"));
     scopeinsights_done(&found);

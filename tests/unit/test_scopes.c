@@ -455,7 +455,7 @@ static void a_run_per_side_proves_nothing_within_a_fifth(void **state)
     compared_done(&c);
 }
 
-/* A factor of 1.2 either way: 1 / 1.2 is -16.7 %. */
+/* A factor of 1.2 either way: 1 / 1.2 is -16.7%. */
 static void the_band_is_the_same_factor_either_way(void **state)
 {
     (void)state;

@@ -98,7 +98,7 @@ static void wall_time_of_another_session_needs_cpu_time_to_follow(void **state)
         {320, 290, true, false, GATE_BROKEN},
         {320, 0, true, false, GATE_BROKEN},
         {320, 90, false, false, GATE_BROKEN},
-        {320, 110, true, true, GATE_UNDECIDED},  /* +22 % of wall time's +220 % is other work */
+        {320, 110, true, true, GATE_UNDECIDED},  /* +22% of wall time's +220% is other work */
         {120, 96, true, true, GATE_UNDECIDED},   /* the gate allows what CPU time grew by */
         {115, 97.5, true, true, GATE_UNDECIDED}, /* and so here, where that is most of it */
         {60, 50, true, false, GATE_HOLDS},

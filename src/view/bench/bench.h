@@ -25,7 +25,7 @@ struct bench_table {
     const struct series_set *const *sets;
     const char *const *names;
     size_t n_sets;    /* at most BENCH_TABLE_SETS */
-    double threshold; /* rows whose sets differ by less are left out: 0.05 = 5 %; 0 = show all */
+    double threshold; /* rows whose sets differ by less are left out: 0.05 = 5%; 0 = show all */
 };
 
 enum { BENCH_TABLE_SETS = 7 };

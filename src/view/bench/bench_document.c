@@ -101,7 +101,7 @@ static void add_fit(struct document *d, const struct series *series, enum measur
                       series->name, r2);
 }
 
-/* "Careful: 30 % of the runs of x take about 1.9 ms, the others about 1.2 ms" */
+/* "Careful: 30% of the runs of x take about 1.9 ms, the others about 1.2 ms" */
 static void add_modes(struct document *d, const struct series *series, enum measure m)
 {
     char low[BENCH_VALUE_MAX], high[BENCH_VALUE_MAX];
