@@ -46,7 +46,7 @@ static int print_topic(const char *topic, const char *as)
     if (!formats && !suite && !c)
         return no_topic(topic);
     if (!c && man) {
-        command_say("help: '%s' is no man page: leave out --as", topic);
+        command_say("help: '%s' has no man page: leave out --as", topic);
         return EXIT_ERROR;
     }
     if (!c && formats)

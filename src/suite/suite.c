@@ -279,10 +279,10 @@ const char *suite_why_no_metric(const struct suite_metric *m)
     if (!m->runs || !m->runs->runs.n)
         return "nothing was measured";
     if (m->metric->pattern)
-        return m->metric->was_long
-                   ? "its pattern matched a number in the last 64 KiB of no run's output: print it "
-                     "at the end, or write it to a file ('json')"
-                   : "its pattern matched a number in the output of no run";
+        return m->metric->was_long ? "its pattern matched no number in the last 64 KiB of any "
+                                     "run's output: print it "
+                                     "at the end, or write it to a file ('json')"
+                                   : "its pattern matched a number in the output of no run";
     return *m->metric->file ? "no run wrote a file with that number" : "no run was timed";
 }
 

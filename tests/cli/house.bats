@@ -537,7 +537,7 @@ small() {
     command -v man >/dev/null || skip "man is not installed"
     kelvin help formats --as man # is text, which a pager of man pages would spoil
     exits 1
-    complains "'formats' is no man page"
+    complains "'formats' has no man page"
     "$KELVIN" help --as man record >record.1
     MANWIDTH=80 man -l record.1 >seen
     ! grep -E '‐$|­$' seen || fail "broken words"

@@ -272,7 +272,7 @@ CONF
     chmod +x long
     WORK=10 kelvin run --set workload.small.command=./long
     [ "$status" = 4 ]
-    said "small: no metric lost: its pattern matched a number in the last 64 KiB of no run's output"
+    said "small: no metric lost: its pattern matched no number in the last 64 KiB of any run's output"
 }
 
 @test "of several matches the last counts, and a number missing in one of ten runs is told" {
