@@ -87,34 +87,56 @@ static bool is_return(const struct listing_insn *n)
 }
 
 /*
- * Whether block I returns, or leads only to such that do: a compiler may put the end of a function
- * in the midst of its loops. LEAVES is what is known of the others so far.
+ * Which blocks return, or lead only to such that do: a compiler may put the end of a function in
+ * the midst of its loops. Each block is looked at once for each way into it, as a listing may be
+ * all of a large stripped file. Ways out of block I are the edges 2 * I and 2 * I + 1.
  */
-static bool block_leaves(const struct listing *l, size_t i, const bool *leaves)
+struct leaving {
+    uint32_t *first; /* of a block: an edge that leads to it, + 1; 0 = none */
+    uint32_t *next;  /* of an edge: another to the same block, + 1 */
+    uint8_t *open;   /* of a block: ways out that are not known to leave */
+    VEC(uint32_t) known;
+};
+
+static void lead_to(struct leaving *v, size_t edge, size_t block)
+{
+    v->next[edge] = v->first[block];
+    v->first[block] = (uint32_t)edge + 1;
+    v->open[edge / 2]++;
+}
+
+static void add_ways_out(const struct listing *l, struct leaving *v, size_t i)
 {
     size_t last = l->blocks.at[i].first + l->blocks.at[i].n - 1, target = target_of(l, last);
     const struct listing_insn *n = &l->insns.at[last];
-    if (n->x.flow == X86_AWAY)
-        return is_return(n);
-    if (n->x.flow == X86_JUMP) /* out of the function: the call of another in its place */
-        return target == SIZE_MAX || leaves[l->insns.at[target].block];
-    bool next = i + 1 < l->blocks.n && leaves[i + 1];
-    return next && (target == SIZE_MAX || leaves[l->insns.at[target].block]);
+    bool goes_on = n->x.flow != X86_AWAY && n->x.flow != X86_JUMP;
+    if (goes_on && i + 1 < l->blocks.n)
+        lead_to(v, 2 * i, i + 1);
+    else if (goes_on || (n->x.flow == X86_AWAY && !is_return(n)))
+        v->open[i]++;
+    if (target != SIZE_MAX) /* else a jump leaves: the call of another function in its place */
+        lead_to(v, 2 * i + 1, l->insns.at[target].block);
+    if (!v->open[i])
+        *vec_push(&v->known) = (uint32_t)i;
 }
 
-/* What leaves is in no loop, wherever it lies. */
+/* A block that leaves is in no loop, wherever it lies. */
 static void unmark_leaving(struct listing *l)
 {
-    autofree bool *leaves = mem_calloc(l->blocks.n + 1, sizeof *leaves);
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t i = l->blocks.n; i-- > 0;)
-            if (!leaves[i] && block_leaves(l, i, leaves))
-                leaves[i] = changed = true;
-    }
+    autofree uint32_t *first = mem_calloc(l->blocks.n + 1, sizeof *first);
+    autofree uint32_t *next = mem_calloc(2 * l->blocks.n + 1, sizeof *next);
+    autofree uint8_t *open = mem_calloc(l->blocks.n + 1, sizeof *open);
+    struct leaving v = {.first = first, .next = next, .open = open};
     for (size_t i = 0; i < l->blocks.n; i++)
-        if (leaves[i])
-            l->blocks.at[i].of_loop = l->blocks.at[i].in_loop = false;
+        add_ways_out(l, &v, i);
+    while (v.known.n) {
+        struct listing_block *b = &l->blocks.at[v.known.at[--v.known.n]];
+        b->of_loop = b->in_loop = false;
+        for (uint32_t e = first[b - l->blocks.at]; e; e = next[e - 1])
+            if (--open[(e - 1) / 2] == 0)
+                *vec_push(&v.known) = (e - 1) / 2;
+    }
+    vec_done(&v.known);
 }
 
 void listing_cut(struct listing *l)

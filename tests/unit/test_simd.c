@@ -2,6 +2,7 @@
  * Length, class and flow of x86-64 instructions; basic blocks. The bytes are what GNU as makes of
  * the text beside them.
  */
+#include "base/mem.h"
 #include "code/intloop.h"
 #include "code/listing.h"
 #include "code/simd.h"
@@ -352,6 +353,28 @@ static void test_a_loop_of_several_blocks_is_a_loop(void **state)
     listing_done(&l);
 }
 
+/* All of a large stripped file is one listing. Asked in turns, each jump here would take one more.
+ */
+static void test_a_long_chain_of_jumps_to_a_return_is_no_loop(void **state)
+{
+    enum { JUMPS = 300000 };
+    char *code = mem_calloc(JUMPS + 1, 2);
+    struct listing l = {0};
+    size_t in_loops = 0;
+    (void)state;
+    code[0] = '\xc3';
+    for (size_t i = 0; i < JUMPS; i++) /* to the jump before, the first to the ret */
+        memcpy(code + 1 + 2 * i, i ? "\xeb\xfc" : "\xeb\xfd", 2);
+    listing_add(&l, 0x1000, (struct text){code, 1 + 2 * JUMPS});
+    listing_cut(&l);
+    assert_int_equal(l.blocks.n, 1 + JUMPS);
+    for (size_t i = 0; i < l.blocks.n; i++)
+        in_loops += l.blocks.at[i].in_loop || l.blocks.at[i].of_loop;
+    assert_int_equal(in_loops, 0);
+    listing_done(&l);
+    free(code);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_blocks_and_heat),
         cmocka_unit_test(test_a_loop_of_several_blocks_is_a_loop),
         cmocka_unit_test(test_what_returns_is_in_no_loop),
+        cmocka_unit_test(test_a_long_chain_of_jumps_to_a_return_is_no_loop),
         cmocka_unit_test(test_moves_in_vectors_are_no_integer_code),
         cmocka_unit_test(test_enciphering_is_no_move),
         cmocka_unit_test(test_blocks_weigh_by_their_samples),
