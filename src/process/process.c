@@ -442,8 +442,16 @@ static struct str_id comm_of(struct processes *ps, int pid, int tid)
     return profile_add_str(ps->profile, text_of(name));
 }
 
+void processes_set_lossy(struct processes *ps)
+{
+    ps->lossy = ps->live;
+}
+
 struct thread_id processes_thread(struct processes *ps, int pid, int tid)
 {
+    struct err gone;
+    if (ps->lossy && pid > 0 && !leader_name(ps, pid).i)
+        processes_scan(ps, pid, &gone);
     struct task *t = task_find(ps, tid);
     bool known = t && t->pid == pid;
     if (known && t->thread.i)

@@ -16,6 +16,10 @@ void processes_free(struct processes *ps); /* NULL is fine */
 /* The processes run now and here: look at their root folders, and at files without a build-id. */
 void processes_set_live(struct processes *ps);
 
+/* Records were lost, perhaps those of a new process: /proc is asked for what nobody has heard of.
+ */
+void processes_set_lossy(struct processes *ps);
+
 /*
  * Go on in another profile, TO, which is empty: what runs and is mapped is known there, too. Ids
  * of the old profile must not be used any more.

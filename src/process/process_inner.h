@@ -105,9 +105,9 @@ struct processes {
     size_t n_ended_kept;           /* when some were forgotten the last time */
     struct address_space *nothing; /* of processes that are not known */
     uint32_t last_serial;
-    size_t n_maps; /* of all address spaces */
-    bool live;
-    dev_t root_dev; /* of our root folder */
+    size_t n_maps;    /* of all address spaces */
+    bool live, lossy; /* lossy: what nobody has heard of may run all the same */
+    dev_t root_dev;   /* of our root folder */
     ino_t root_ino;
     uint64_t now_ns; /* 0 = not known */
     struct mapping_id kernel;

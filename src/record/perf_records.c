@@ -222,6 +222,7 @@ static void take_fork_record(struct perf_run *r, const uint32_t *ids, uint64_t a
 static void take_lost(struct perf_run *r, uint64_t n)
 {
     r->lost_told += n;
+    processes_set_lossy(r->to.processes);
     perfswitch_lose(&r->switches, n);
 }
 

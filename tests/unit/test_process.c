@@ -301,6 +301,18 @@ static void test_scan_finds_ourselves(void **state)
     assert_int_equal(processes_scan(f->ps, 0x7ffffff0, &err), -1);
 }
 
+static void test_who_started_while_records_were_lost_has_a_name(void **state)
+{
+    struct fixture *f = *state;
+    char unknown[24];
+    snprintf(unknown, sizeof unknown, ":%d", getpid());
+    processes_set_live(f->ps);
+    assert_string_equal(name_of(f, getpid(), getpid()), unknown);
+    processes_set_lossy(f->ps);
+    assert_string_equal(name_of(f, getpid(), getpid()), "test_process");
+    assert_string_equal(name_of(f, 0x7ffffff0, 0x7ffffff0), ":2147483632");
+}
+
 /* Whether the first file that PID has mapped could be read. */
 static bool has_table(struct fixture *f, int pid)
 {
@@ -556,6 +568,7 @@ int main(void)
         TEST(signal_trampoline_has_a_name),
         TEST(guessed_stack_has_no_unfinished_root),
         TEST(scan_finds_ourselves),
+        TEST(who_started_while_records_were_lost_has_a_name),
         TEST(a_file_deleted_after_it_was_mapped_is_read),
         TEST(a_process_that_ended_sees_the_files_of_its_parent),
         TEST(after_the_last_walk_tables_are_gone_and_files_at_hand),
