@@ -1,5 +1,6 @@
 #include "view/waitsum_inner.h"
 
+#include "analysis/lockstory.h"
 #include "analysis/waitinsight.h"
 #include "base/buf.h"
 #include "base/units.h"
@@ -162,6 +163,27 @@ static void add_stack_sentences(struct document *d, const struct waitsum *w)
                       units_count(n[1], w->n_near), w->n_near == 1 ? "" : "s");
 }
 
+/* Reasons that the kernel hides, of which our library in the program knows some. */
+static void add_lock_sentence(struct document *d, const struct waitsum *w)
+{
+    struct lockstory s;
+    struct err none;
+    char n[4][UNITS_MAX];
+    int rc = lockstory_build(&s, w->selection->profile, &none);
+    const struct lockstory_total *of[] = {&s.locks_total, &s.signals_total};
+    for (size_t i = 0; i < 2; i++) {
+        units_scaled(n[2 * i], (double)of[i]->wait_ns, SCALED_NS);
+        units_count(n[2 * i + 1], of[i]->waits);
+    }
+    if (rc == 0 && s.locks_total.waits + s.signals_total.waits)
+        document_text(d,
+                      "Kelvin's library in the program knows what some of the waits were for: %s "
+                      "for locks (%s waits), %s for conditions, semaphores and barriers (%s). The "
+                      "report on locks names them.",
+                      n[0], n[1], n[2], n[3]);
+    lockstory_done(&s);
+}
+
 static void add_loss_sentences(struct document *d, const struct waitsum *w)
 {
     const struct stream *s = w->selection->stream;
@@ -193,6 +215,8 @@ static void add_loss_sentences(struct document *d, const struct waitsum *w)
     else if (w->n_stackless)
         document_text(d, "Waits without a stack: %s.", units_count(n[1], w->n_stackless));
     add_stack_sentences(d, w);
+    if (!waitsum_has_stacks(w) && !w->selection->words)
+        add_lock_sentence(d, w);
 }
 
 static bool has_goroutines(const struct profile *p)

@@ -197,6 +197,22 @@ C
     [ "$(waits '.stack_of_cpu_sample == 0 or ([.stacks[].stack | length] | max) > 1')" = true ] || fail "$(waits .)"
 }
 
+@test "where the kernel is hidden, waits for locks are told from the others" {
+    [ "$(id -u)" = 0 ] || skip "needs root to become somebody else"
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ] || skip "everybody may see the kernel here"
+    local folder
+    folder=$(open_folder "$TARGET/locks" "${KELVIN%/*}/libkelvin-locks.so")
+    chmod 777 "$folder"
+    run_as_nobody "$folder/kelvin" record --waits --locks -o "$folder/r.kelvin" -- "$folder/locks" convoy
+    [ "$status" -eq 0 ] || skip "nobody may not record here: $stderr"
+    kelvin report --waits --width 1000 "$folder/r.kelvin"
+    local said
+    said=$("$KELVIN" locks --format json "$folder/r.kelvin" | jq '[.locks[] | select(.kind == "mutex") | .waits] | add')
+    [[ $output == *" for locks ($said waits)"* ]] || fail "$output"
+    kelvin report --waits --width 1000 --thread locks "$folder/r.kelvin"
+    [[ $output != *"for locks ("* ]] || fail "of all threads" "$output"
+}
+
 @test "who may see the kernel but not its tracepoints is told that wakeups take root" {
     local folder perfmon=(setpriv --reuid 65534 --clear-groups --inh-caps +perfmon --ambient-caps +perfmon)
     "${perfmon[@]}" true 2>/dev/null || skip "cannot give the right to see the kernel to others"
