@@ -512,10 +512,25 @@ static bool lacks_before(const struct check_job *job, const struct rule *rule)
     return rule_compares(rule) && !in->before && !(rule_is_of_events(rule) && in->counts_before);
 }
 
+/* A rate may be of a scope, for which a recording is missing, or of runs, which have another name.
+ */
+static const char *why_no_recording(struct check_job *job, const struct rule *rule)
+{
+    autobuf struct buf rates = {0};
+    size_t n = 0;
+    if (rule->kind == RULE_RATE)
+        check_list_rates(job, &rates, &n);
+    if (!n)
+        return "there is no recording to check it against";
+    return check_text(job,
+                      "there is no recording to check it against, and the runs have rates of: %s",
+                      buf_cstr(&rates));
+}
+
 static void check_rule(struct check_job *job, const struct rule *rule)
 {
     struct check_result r = {.rule = rule, .unit = rule->range.unit};
-    struct check_value none = {.value = NAN, .doubt = "there is no recording to check it against"};
+    struct check_value none = {.value = NAN, .doubt = why_no_recording(job, rule)};
     r.expected = expected_of(job, rule);
     if (lacks_before(job, rule)) {
         check_rule_alone(job, &r);

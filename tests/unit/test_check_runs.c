@@ -308,6 +308,7 @@ static void without_a_recording_other_rules_are_open(void **state)
     comes_out(&b.in, "hotspot f primary", CHECK_INCONCLUSIVE, "no recording");
     comes_out(&b.in, "cache-misses <= 5", CHECK_INCONCLUSIVE, "no recording");
     comes_out(&b.in, "rate tokens >= 5", CHECK_INCONCLUSIVE, "no recording");
+    comes_out(&b.in, "rate dot/n=46 >= 5", CHECK_INCONCLUSIVE, "rates of: dot/n=64, tps");
     series_set_done(&b.set);
 }
 
