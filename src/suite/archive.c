@@ -161,12 +161,20 @@ static size_t forget_old(const char *archive, const struct archive_limits *most)
     return too_large;
 }
 
+static bool has_recordings(const struct suite *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->results.n; i++)
+        any |= s->results.at[i].recordings.n || s->results.at[i].has_heap;
+    return any;
+}
+
 int archive_add(const struct suite *s, const char *folder, const struct archive_limits *most,
                 size_t *ret_too_large, struct err *err)
 {
     struct folder to = {.lock = -1};
     *ret_too_large = 0;
-    if (most->runs <= 0)
+    if (most->runs <= 0 || !has_recordings(s))
         return 0;
     autofree char *home = archive_home(&s->conf), *archive = mem_printf("%s/archive", home);
     autofree char *path = new_entry(s, archive);
@@ -204,27 +212,45 @@ static bool ask_commit(const char *name, char ret[65])
     return strspn(ret, "0123456789abcdef") >= COMMIT_DIGITS;
 }
 
-/* The newest entry that is of COMMIT, or of any ("" ); NULL = none. Free it. */
-static char *newest(const char *archive, const char *commit)
+static bool archive_has(const char *folder, const char *workload)
+{
+    autofree char *path = mem_printf("%s/%s.kelvin", folder, workload);
+    return path_kind(path) == PATH_FILE;
+}
+
+/*
+ * The newest entry that is of COMMIT, or of any (""), and has a recording of WORKLOAD, if one is
+ * named: a run of other workloads has none. Where no entry has it the newest of them; NULL = none.
+ * Free it.
+ */
+static char *newest(const char *archive, const char *commit, const char *workload)
 {
     struct entries e = archive_list(archive);
     char *found = NULL;
-    for (size_t i = e.at.n; i-- > 0 && !found;)
-        if (!*commit || strncmp(e.at.at[i] + 17, commit, COMMIT_DIGITS) == 0)
-            found = mem_printf("%s/%s", archive, e.at.at[i]);
+    bool done = false;
+    for (size_t i = e.at.n; i-- > 0 && !done;) {
+        autofree char *path = mem_printf("%s/%s", archive, e.at.at[i]);
+        if (*commit && strncmp(e.at.at[i] + 17, commit, COMMIT_DIGITS) != 0)
+            continue;
+        done = !*workload || (!strchr(workload, '/') && archive_has(path, workload));
+        if (done || !found) {
+            free(found);
+            found = mem_strdup(path);
+        }
+    }
     entries_done(&e);
     return found;
 }
 
-/* The folder that REF means; NULL with ERR. */
-static char *find_folder(const char *home, const char *ref, struct err *err)
+/* The folder that REF means, for a recording of WORKLOAD or, if "", of any; NULL with ERR. */
+static char *find_folder(const char *home, const char *ref, const char *workload, struct err *err)
 {
     autofree char *archive = mem_printf("%s/archive", home);
     autofree char *baseline = mem_printf("%s/baselines/%s", home, ref);
     char commit[65];
     bool plain = *ref != '.' && !strchr(ref, '/');
     if (strcmp(ref, "last") == 0) {
-        char *found = newest(archive, "");
+        char *found = newest(archive, "", workload);
         if (!found)
             err_set(err, EXIT_ERROR, "no run of the suite is in the archive yet (history.keep)");
         return found;
@@ -236,19 +262,13 @@ static char *find_folder(const char *home, const char *ref, struct err *err)
                 "'@%s' is neither @last nor a baseline nor a commit that git knows", ref);
         return NULL;
     }
-    char *found = newest(archive, commit);
+    char *found = newest(archive, commit, workload);
     if (!found)
         err_set(err, EXIT_ERROR,
                 "'@%s' is commit %.*s, of which no run is in the archive: it keeps good runs only, "
                 "as many as history.keep and history.max-size allow",
                 ref, COMMIT_DIGITS, commit);
     return found;
-}
-
-static bool archive_has(const char *folder, const char *workload)
-{
-    autofree char *path = mem_printf("%s/%s.kelvin", folder, workload);
-    return path_kind(path) == PATH_FILE;
 }
 
 /* "small.2" and "small.heap" are further recordings of "small", if that is there. */
@@ -339,8 +359,9 @@ int archive_find(const char *name, char **ret, struct err *err)
         *colon = '\0';
     if (archive_check_home(home, err) != 0)
         return -1;
-    folder = find_folder(home, ref, err);
-    return folder ? find_file(folder, ref, colon ? colon + 1 : "", ret, err) : -1;
+    const char *workload = colon ? colon + 1 : "";
+    folder = find_folder(home, ref, workload, err);
+    return folder ? find_file(folder, ref, workload, ret, err) : -1;
 }
 
 /* --- all of them --- */

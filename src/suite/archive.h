@@ -8,7 +8,8 @@
  *     @last              of the newest run
  *     @main              of the baseline 'main'
  *     @HEAD~3, @3f9a1c   of the newest run of that commit: whatever git calls a commit
- *     @last:small        of the workload 'small'; needed where there are several
+ *     @last:small        of the workload 'small', of the newest run that recorded it; needed where
+ *                        there are several
  */
 #pragma once
 #include "base/err.h"
@@ -28,8 +29,9 @@ struct archive_limits {
 int archive_check_home(const char *home, struct err *err);
 
 /*
- * Keep the recordings of S, which lie in FOLDER, and forget all but the newest runs within MOST:
- * the newest of all stays. RET_TOO_LARGE: how many went because of their size, not of their number.
+ * Keep the recordings of S, if it made any, which lie in FOLDER, and forget all but the newest runs
+ * within MOST: the newest of all stays. RET_TOO_LARGE: how many went because of their size, not of
+ * their number.
  */
 int archive_add(const struct suite *s, const char *folder, const struct archive_limits *most,
                 size_t *ret_too_large, struct err *err);

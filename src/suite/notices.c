@@ -61,9 +61,13 @@ static void add_regression(struct notes *n, const struct suite *s, const struct 
             metric_say(&b, r->metrics.at[i].metric, &r->metrics.at[i].compared);
             buf_str(&b, ". ");
         }
+    if (!b.n && r->diff)
+        buf_printf(&b, "recordings in turns: %s; %s. ", diff_verdict_names[r->diff->verdict],
+                   r->diff->why);
     if (r->culprit)
         buf_printf(&b, "Look at %s.", r->culprit);
-    to->text = mem_strdup(buf_cstr(&b));
+    struct text text = text_trim(buf_text(&b));
+    to->text = mem_strndup(text.at, text.n);
     to->file = r->culprit_file;
     to->line = r->culprit_line;
 }

@@ -290,6 +290,17 @@ C
     [[ $status = 1 && $stderr == *"'@last' has 2 recordings; name one: @last:b, @last:v1.2"* ]] || fail "$status" "$stderr"
     kelvin report @last:v1.2
     [ "$status" = 0 ] || fail "$stderr"
+    # Runs of another workload, and without a recording, change nothing about that.
+    kelvin run -q b
+    kelvin run -q b --set workload.b.collect=bench --set workload.b.runs=2
+    for name in @last @HEAD; do
+        kelvin report $name:v1.2
+        [ "$status" = 0 ] || fail "$name: $stderr"
+    done
+    kelvin info @last
+    [[ $status = 0 && $output == *b.kelvin* ]] || fail "the newest recording is of b: $output $stderr"
+    kelvin info @last:nosuch
+    [[ $status = 1 && $stderr == *"'@last' has no recording of 'nosuch'"* ]] || fail "$stderr"
     kelvin history --flame -o steps.html
     [[ $status = 1 && $stderr == *"archived runs have recordings of 2 workloads; name one: b, v1.2"* ]] || fail "$status" "$stderr"
     kelvin history v1.2 --flame -o steps.html

@@ -94,6 +94,25 @@ static void a_run_that_ended_early_says_only_why(void **state)
                         "::error title=kelvin run ended early::the build ended with exit code 2\n");
 }
 
+static void a_regression_that_recordings_alone_show_has_its_reason(void **state)
+{
+    struct diff d = {.verdict = DIFF_REGRESSED, .why = "CPU 1 s -> 2 s"};
+    struct suite s = {.folder.lock = -1};
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    (void)state;
+    *vec_push(&s.results) =
+        (struct suite_result){.workload.name = "w", .outcome = SUITE_REGRESSED, .diff = &d};
+    notices_print(out, &s, NULL, NOTICES_GITHUB);
+    fclose(out);
+    assert_string_equal(text, "::error title=w regressed::recordings in turns: regressed; "
+                              "CPU 1 s -> 2 s.\n");
+    free(text);
+    s.results.at[0].diff = NULL;
+    suite_done(&s);
+}
+
 static void gitlab_gets_one_array_with_places(void **state)
 {
     (void)state;
@@ -129,6 +148,7 @@ int main(void)
         cmocka_unit_test(what_a_program_printed_does_nothing_to_a_terminal),
         cmocka_unit_test(findings_are_placed_at_the_first_line_that_they_name),
         cmocka_unit_test(a_run_that_ended_early_says_only_why),
+        cmocka_unit_test(a_regression_that_recordings_alone_show_has_its_reason),
         cmocka_unit_test(gitlab_gets_one_array_with_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
