@@ -234,25 +234,48 @@ static int run_lines(struct run *r, struct suite_result *w, struct suite_variant
     return rc;
 }
 
+/* Leave out the build that failed when it ran, and be ready to run the others. */
+static void drop_failed(const struct run *r, const struct suite_result *w, struct suite_variants *v,
+                        const char *why)
+{
+    size_t i = v->outcome.session.item, rest = v->lines.n - i - 1;
+    autofree char *command = mem_printf("'%.100s' ", v->lines.at[i]);
+    bool about = text_starts(text_of(why), command); /* "it ended with ..." is said of it */
+    char *said = mem_printf("%s: %s%s", v->names.at[i], about ? "it " : "",
+                            why + (about ? strlen(command) : 0));
+    *vec_push(&v->absent) = said;
+    run_say(r, "%s: no variant %s", w->workload.name, said);
+    free(v->lines.at[i]);
+    memmove(v->lines.at + i, v->lines.at + i + 1, rest * sizeof *v->lines.at);
+    memmove(v->names.at + i, v->names.at + i + 1, rest * sizeof *v->names.at);
+    memmove(v->same.at + i, v->same.at + i + 1, rest * sizeof *v->same.at);
+    v->lines.n = v->names.n = v->same.n = v->lines.n - 1;
+    outcome_done(&v->outcome);
+    plan_done(&v->plan);
+    v->outcome = (struct outcome){0};
+    v->plan = (struct plan){0};
+}
+
 int run_variants(struct run *r, struct suite_result *w, struct err *err)
 {
     struct suite_variants *v = mem_calloc(1, sizeof *v);
     struct err why;
     w->variants = v;
     find_lines(r, w, v);
-    if (v->lines.n < 2)
-        return 0;
-    run_say(r, "%s: %zu builds in turns", w->workload.name, v->lines.n);
-    int rc = run_lines(r, w, v, &why);
-    if (run_go_on(r, err) != 0)
-        return -1;
-    if (rc != 0) {
-        *vec_push(&v->absent) = mem_strdup(why.text);
-        run_say(r, "%s: variants: %s", w->workload.name, why.text);
-        return 0;
+    if (v->lines.n >= 2)
+        run_say(r, "%s: %zu builds in turns", w->workload.name, v->lines.n);
+    while (v->lines.n >= 2 && !v->ran) {
+        v->ran = run_lines(r, w, v, &why) == 0;
+        if (run_go_on(r, err) != 0)
+            return -1;
+        bool own = !v->ran && v->outcome.session.item == 0; /* with which all are compared */
+        if (!v->ran)
+            drop_failed(r, w, v, why.text);
+        if (own)
+            return 0;
     }
-    outcome_build(&v->outcome);
-    v->ran = true;
+    if (v->ran)
+        outcome_build(&v->outcome);
     return 0;
 }
 

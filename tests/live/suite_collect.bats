@@ -407,6 +407,9 @@ CONF
         fail "a verdict on a program and itself: $(jq -c .workloads[0].variants.same perf/run.json)"
     has perf/small.md '| same |.*| the same program |'
     nm app | grep -q suspect # the suite's own build is what stays
+    # One that does not build, and one that ends badly: each is named, the others are compared.
+    printf '#include <stdlib.h>\n__attribute__((constructor)) static void die(void) { abort(); }\n' >die.h
+    printf '[variant dies]\nenv = CFLAGS="-O1 -DWORK=100 -include die.h"\n' >>kelvin.conf
     printf '[variant broken]\nenv = CFLAGS=-nosuchflag\n' >>kelvin.conf
     kelvin run
     [ "$status" = 4 ] || fail "$status" "$stderr"
@@ -414,7 +417,9 @@ CONF
     [[ $stderr == *"small: no variant broken: its build ended with exit code 1"* ]]
     has perf-failed/small.md 'absent: variant broken.*its build ended with exit code 1'
     has perf-failed/summary.md 'no variant broken: its build ended'
+    has perf-failed/small.md 'absent: variant dies\*\*: it ended with signal 6'
     has perf-failed/small.md '| twice |'
+    ! grep -q '^| dies' perf-failed/small.md || fail "$(cat perf-failed/small.md)"
     [[ "$(jq -r '.workloads[0].variants_absent[]' perf-failed/run.json)" == "broken: its build ended with exit code 1"* ]] ||
         fail "$(jq -c '.workloads[0] | .variants_absent, .variants' perf-failed/run.json)"
 }
