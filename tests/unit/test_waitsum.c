@@ -548,7 +548,7 @@ static void who_ended_waits_has_a_row_for_each_pair_of_places(void **state)
     begins(&s, 7, 0, THREAD_RUNNING);
     is_woken(&s, 1000, 10, "client", "send_it");
     is_woken(&s, 2000, 30, "client", "send_it");
-    is_woken(&s, 3000, 25, "other", "send_it");
+    is_woken(&s, 3000, 25, "editor", "send_it");
     is_woken(&s, 4000, 20, "client", "close_it");
     is_woken(&s, 5000, 15, "kworker", NULL);
     is_woken(&s, 6000, 900, NULL, NULL);
@@ -557,7 +557,7 @@ static void who_ended_waits_has_a_row_for_each_pair_of_places(void **state)
     const char *const rows[] = {
         "\n  blocked  of all woken  wakeups  reason  woken by  from",
         "\n    40 ns         40.0%        2  pipe    client    send_it < main   work\n",
-        "\n    25 ns         25.0%        1  pipe    other     send_it < main   work\n",
+        "\n    25 ns         25.0%        1  pipe    editor    send_it < main   work\n",
         "\n    20 ns         20.0%        1  pipe    client    close_it < main  work\n",
         "\n    15 ns         15.0%        1  pipe    kworker                    work\n"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
