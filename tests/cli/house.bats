@@ -770,3 +770,9 @@ END
     complains "no value 'nosuch' in this profile; it has: samples, a-rather-long"
     [[ $stderr =~ "event-"[0-9]([ ][a-z0-9-]+)?", ..."$ ]] || fail "$stderr"
 }
+
+# Who changes a line that is in the list of faults changes the list, or nobody asks for that fault any more.
+@test "each fault that a test must notice is still in a line of the code" {
+    run env PYTHONDONTWRITEBYTECODE=1 "$ROOT/tools/mutate.py" --faults --list
+    [ "$status" = 0 ] || fail "$output"
+}
