@@ -476,6 +476,8 @@ static bool made_apart(const struct diff_opts *o)
     return 10 * in_order >= 9 * n || 10 * in_order <= n;
 }
 
+/* What a busy machine can change between the sides proves nothing, and is not "unchanged" either.
+ */
 static double band_of(const struct diff *d, const struct diff_opts *o)
 {
     if (o->band > 0)
@@ -496,6 +498,7 @@ static void diff_init(struct diff_builder *b)
     d->identical = o->n_runs == 2 && diff_is_same_recording(o->runs[0], o->runs[1]);
     d->busy = pairchance_was_busy(o->runs, o->n_runs);
     d->band = band_of(d, o);
+    d->no_change = o->band > 0 ? o->band : fmin(d->band, DIFF_BAND_APART);
     d->has_samples = d->by_runs || samples_known(b);
     d->no_samples = any_has_none(o);
     d->least_p = d->by_runs ? difftest_least_p(o->n_before, o->n_runs) : 0;

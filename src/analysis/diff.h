@@ -118,7 +118,9 @@ struct diff {
     bool no_samples;  /* of a run: it is known to have none */
     bool exact;       /* every event was counted: there were no samples */
     double least_p;   /* that so many runs can reach; 0 for one run per side */
-    double min_share, band;
+    double min_share;
+    double band;      /* a change is proven beyond this */
+    double no_change; /* and the whole is unchanged within this, which may be less: see band_of() */
     enum overlay_by by;
     enum diff_scale scale;
     struct interval rest; /* one run per side: the factor that the rest's costs changed by, 95%;

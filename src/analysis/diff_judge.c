@@ -172,7 +172,7 @@ static bool judge_whole(struct diff *d)
 static bool whole_is_same(const struct diff *d)
 {
     const struct diff_value *w = &d->whole;
-    double band = fmin(d->band, DIFF_BAND_APART);
+    double band = d->no_change;
     if (d->by_runs)
         return w->cost_low >= 1 - band && w->cost_high <= 1 + band;
     return w->cost >= 1 - band && w->cost <= 1 + band;
@@ -209,13 +209,15 @@ static void judge_moved(struct diff *d, const struct moved *m)
     const char *why = buf_cstr(&what);
     if (known && d->by_runs && whole_is_same(d))
         judge(d, DIFF_UNCHANGED, "%s; the whole is within the %g%% that count as no change", why,
-              fmin(d->band, DIFF_BAND_APART) * 100);
+              d->no_change * 100);
     else if (fabs(m->sum) < least)
         judge(d, DIFF_INCONCLUSIVE, "%s; together %+.1f%% of the %s before, less than the %g%% %s",
               why, m->sum * 100, d->noun, least * 100,
-              d->by_runs ? "that count as no change"
-              : d->busy  ? "that two runs of the same program can differ by on a busy machine"
-                         : "that two runs of the same program can differ by");
+              d->by_runs && d->band > d->no_change
+                  ? "that a busy machine can change from one side to the other"
+              : d->by_runs ? "that count as no change"
+              : d->busy    ? "that two runs of the same program can differ by on a busy machine"
+                           : "that two runs of the same program can differ by");
     else if (!whole_agrees(d, m))
         judge(d, DIFF_INCONCLUSIVE,
               "%s; these changes add up to %+.1f%%, which the %s does not confirm", why,
@@ -304,8 +306,7 @@ static void judge_same(struct diff *d)
     autobuf struct buf b = {0};
     if (d->scale != DIFF_BY_TYPICAL) {
         add_whole(&b, d);
-        buf_printf(&b, " is within the %g%% that count as no change, and ",
-                   fmin(d->band, DIFF_BAND_APART) * 100);
+        buf_printf(&b, " is within the %g%% that count as no change, and ", d->no_change * 100);
     }
     if (d->scale == DIFF_BY_TYPICAL || !d->by_runs)
         buf_printf(&b, "every share is the same within %g point", SAME_SHARE * 100);

@@ -325,9 +325,10 @@ static void add_band(struct document *doc, const struct diff *d)
         document_text(
             doc,
             "Proven (*): the adjusted p%s is at most %g, and the interval lies beyond the "
-            "%g%% that count as no change.",
-            d->least_p <= DIFFTEST_DEALS_ENOUGH ? "" : " of Student's t", DIFF_LEVEL,
-            d->band * 100);
+            "%g%% that %s.",
+            d->least_p <= DIFFTEST_DEALS_ENOUGH ? "" : " of Student's t", DIFF_LEVEL, d->band * 100,
+            d->band > d->no_change ? "a busy machine can change from one side to the other"
+                                   : "count as no change");
     if (d->apart)
         document_text(
             doc,

@@ -161,6 +161,21 @@ called() { # N KERNEL
     [[ $output == "  Verdict: inconclusive: "* ]]
 }
 
+@test "the band that is given is what counts as no change, also where it is a wide one" {
+    local i
+    for i in 1 2 3 4 5; do
+        script $((4000 + 13 * i)) $((6000 + 7 * i)) >before$i
+        script $((4300 + 11 * i)) $((6500 + 9 * i)) >after$i
+    done
+    kelvin diff --before before{1..5} --after after{1..5} --band 20
+    exits 0
+    [[ $output == "  Verdict: unchanged: "* && $(tr -s ' \n' ' ' <<<"$output") == *" is within the 20% that count as no change"* ]] ||
+        fail "$output"
+    kelvin diff --before before{1..5} --after after{1..5} --band 5
+    exits 0
+    [[ $output == "  Verdict: regressed: "* ]] || fail "$output"
+}
+
 @test "a module with names on one side only makes no improvement" {
     script 4000 6000 >before
     sed 's/\t1000 f (/\t1000 [unknown] (/; s/\t2000 main/\t2000 [unknown]/; s/\t1000 g[0-9]/\t1000 [unknown]/' before >after
