@@ -345,14 +345,35 @@ INSIGHT_TEST(insight_test_unnamed)
 /* Fewer samples of a thread than these do not average out where in its bursts they are. */
 #define FEW_OF_THREAD 30
 
+/*
+ * What each sample of a usual clock stands for, by the thread that has most of those. Threads that
+ * were born among many others have clocks of all kinds of periods, which are in step with nothing.
+ */
+static int64_t usual_period(const struct flat *threads)
+{
+    int64_t period = 0, most = 0;
+    for (size_t i = 0; i < threads->rows.n; i++) {
+        const struct flat_row *t = &threads->rows.at[i];
+        if (t->self_count > most && t->self % t->self_count == 0) {
+            most = t->self_count;
+            period = t->self / most;
+        }
+    }
+    return period;
+}
+
 /* What threads that ran little have of the selected; by all their samples, SAMPLES of all threads:
  * a part of what a long thread did is not little. */
 static double share_of_bursts(const struct flat *threads, const struct flat *all, double samples)
 {
     double sum = 0;
-    for (size_t i = 0; i < all->n_places && threads->whole > 0 && all->whole > 0; i++)
-        if ((double)all->value_of_place[i] / (double)all->whole * samples < FEW_OF_THREAD)
+    int64_t period = usual_period(all);
+    for (size_t i = 0; i < all->n_places && threads->whole > 0 && all->whole > 0; i++) {
+        const struct flat_row *t = &all->rows.at[all->row_of_place[i]];
+        bool little = (double)all->value_of_place[i] / (double)all->whole * samples < FEW_OF_THREAD;
+        if (little && t->self == t->self_count * period)
             sum += (double)threads->value_of_place[i] / (double)threads->whole;
+    }
     return sum;
 }
 

@@ -74,7 +74,8 @@ struct engine_facts {
     bool rate_is_most;        /* more samples cannot be had by a higher rate */
     uint64_t lost;            /* samples that found no room */
     uint64_t throttled;
-    uint64_t counted;     /* total of the event in its unit, 0 = not known */
+    uint64_t counted;                        /* total of the event in its unit, 0 = not known */
+    uint64_t ended_threads, ended_processes; /* of what is recorded; 0 = none, or not known */
     uint64_t cpu_used_ns; /* CPU time of all that was recorded; 0 = not known (or not yet) */
     uint64_t sampled;     /* what the samples of a clock or counter stand for, in its unit */
     uint64_t sampled_ns;  /* the same as CPU time; the rest was not seen. 0 = not known (yet) */

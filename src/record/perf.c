@@ -169,6 +169,7 @@ static int perf_open(const struct engine_opts *o, const struct engine_sink *to, 
     r->opts = *o;
     r->to = *to;
     r->timer_fd = r->thin.timer_fd = -1;
+    r->births = PERFBIRTHS_NONE;
     r->random = clock_kernel_ns();
     r->n_events = count_events(o);
     r->switches = (struct perfswitch){.waits = to->waits, .processes = to->processes};
@@ -248,6 +249,13 @@ static int scan_machine(struct perf_run *r, uint64_t start_ns, struct err *err)
     return 0;
 }
 
+static void open_births(struct perf_run *r)
+{
+    perfbirths_open(&r->births, r->attrs, r->n_events, r->opts.epoll_fd);
+    for (size_t i = 0; i < r->events.tids.n; i++)
+        perfbirths_born(&r->births, r->events.tids.at[i], 0);
+}
+
 static int perf_attach(void *run, int pid, struct err *err)
 {
     struct perf_run *r = run;
@@ -280,6 +288,8 @@ static int perf_attach(void *run, int pid, struct err *err)
         perffilter_add(&r->filter, pid, r->events.tids.at[i]);
     if (perf_watch(r, err) != 0)
         return -1;
+    if (!r->filtered && !machine)
+        open_births(r);
     if (machine)
         return scan_machine(r, start_ns, err);
     if (!r->opts.running)
@@ -407,6 +417,8 @@ static int perf_poll(void *run, struct err *err)
         continue;
     perf_take_until(r, clock_kernel_ns() - LATE_NS);
     perf_take_turn(r);
+    perfbirths_step(&r->births, &r->events,
+                    r->fit.part ? r->events.part_bytes : r->events.stack_bytes);
     take_turns_with_stacks(r);
     look_at_long_waits(r, LONG_WAIT_NS);
     if (r->samples > before && !r->turned)
@@ -490,10 +502,12 @@ static void perf_stop(void *run)
     look_at_long_waits(r, 0);
     uint64_t end_ns = clock_kernel_ns();
     perfevents_disable(&r->events);
+    perfbirths_stop(&r->births);
     perf_take_until(r, UINT64_MAX);
     perf_settle_endings(r, UINT64_MAX, -1);
     read_counts(r);
     perfswitch_stop(&r->switches, end_ns);
+    perfbirths_close(&r->births);
     perfevents_close(&r->events);
 }
 
@@ -507,6 +521,7 @@ static void perf_close(void *run)
     struct perf_run *r = run;
     if (!r)
         return;
+    perfbirths_close(&r->births);
     perfevents_close(&r->events);
     perffilter_close(&r->filter);
     perfthin_close(&r->thin);

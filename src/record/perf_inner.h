@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "record/engine.h"
+#include "record/perfbirths.h"
 #include "record/perfevents.h"
 #include "record/perfsample.h"
 #include "record/perfswitch.h"
@@ -32,6 +33,7 @@ struct perf_run {
     struct perfevents events;
     struct perffilter filter;
     bool filtered; /* clocks are of CPUs, and the filter says which samples are the program's */
+    struct perfbirths births; /* where clocks are of threads */
     struct engine_facts facts[ENGINE_EVENTS_MAX];
     struct stackfit fit;
     VEC(struct ending) endings; /* from first_ending on, oldest first */

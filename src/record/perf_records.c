@@ -35,9 +35,24 @@ static void learn_fit(struct perf_run *r, const struct engine_sample *s, uint64_
     }
 }
 
+/* Of a clock for threads that are born. */
+static void read_births_sample(struct perf_run *r, const struct perf_event_header *h,
+                               struct perfsample *ret)
+{
+    const struct perfbirths *b = &r->births;
+    perfsample_read(ret, h, &b->attr.attr, r->kernel_pcs);
+    ret->s.event = b->event;
+    ret->s.period = birthclock_weight(&b->clock, ret->s.period, ret->age_ns);
+    ret->further = true;
+}
+
 static void read_sample(struct perf_run *r, const struct perf_event_header *h,
                         struct perfsample *ret)
 {
+    if (perfbirths_has(&r->births, perfsample_id(h))) {
+        read_births_sample(r, h, ret);
+        return;
+    }
     uint32_t event = perfevents_event(&r->events, perfsample_id(h));
     perfsample_read(ret, h, &r->attrs[event].attr, r->kernel_pcs);
     ret->s.event = event;
@@ -88,12 +103,17 @@ static void perf_take_sample(struct perf_run *r, const struct perf_event_header 
     }
     if (!is_wanted(r, &s))
         return;
+    if (s.event == r->births.event && !perfbirths_wants(&r->births, whole.further, s.at.tid))
+        return;
+    r->facts[s.event].uneven |= whole.further;
     enum unwind_end end = r->to.sample(r->to.to, &s);
     learn_end(r, &s, end);
     r->samples++;
     r->facts[s.event].sampled += s.period;
-    if (r->attrs[s.event].clock)
+    if (r->attrs[s.event].clock) {
+        r->births.clock.samples++;
         r->facts[s.event].sampled_ns += s.period;
+    }
     if (r->events.part_bytes && s.at.stack.n)
         learn_fit(r, &s, s.at.stack.n, end);
 }
@@ -184,6 +204,9 @@ void perf_settle_endings(struct perf_run *r, uint64_t at_ns, int tid)
 static void take_exit_record(struct perf_run *r, const uint32_t *ids, uint64_t at_ns)
 {
     perfswitch_exit(&r->switches, (int)ids[2], at_ns);
+    perfbirths_ended(&r->births, (int)ids[2]);
+    r->facts->ended_threads++;
+    r->facts->ended_processes += ids[0] == ids[2];
     uint16_t *mark = ending_mark(r, (int)ids[2]);
     if ((r->filtered || r->opts.machine) && *mark < UINT16_MAX) {
         *vec_push(&r->endings) = (struct ending){(int)ids[0], (int)ids[2], at_ns};
@@ -217,6 +240,7 @@ static void take_fork_record(struct perf_run *r, const uint32_t *ids, uint64_t a
     if (r->filtered)
         perffilter_add(&r->filter, (int)ids[0], (int)ids[2]);
     perfswitch_fork(&r->switches, (int)ids[0], (int)ids[2], at_ns);
+    perfbirths_born(&r->births, (int)ids[2], at_ns);
 }
 
 static void take_lost(struct perf_run *r, uint64_t n)

@@ -234,6 +234,15 @@ static int try_open(struct perfattr *a)
     }
 }
 
+bool perfattr_read_age(struct perfattr *a)
+{
+    a->attr.sample_type |= PERF_SAMPLE_READ;
+    autoclose int fd = perfattr_open(a, 0, 0);
+    if (fd < 0)
+        a->attr.sample_type &= ~(uint64_t)PERF_SAMPLE_READ;
+    return fd >= 0;
+}
+
 static int perfattr_refused(const struct perfattr *a, int errnum, struct err *err)
 {
     long paranoid = perfattr_sysctl("perf_event_paranoid");

@@ -38,6 +38,9 @@ int perfattr_probe(struct perfattr *a, const struct perfattr_opts *o, bool *ret_
 /* Ask for STACK_BYTES of stack, and for a wake-up whenever WAKEUP_BYTES are in a ring. */
 void perfattr_set_sizes(struct perfattr *a, size_t stack_bytes, size_t wakeup_bytes);
 
+/* Let samples say how much the thread has counted so far; false where this kernel cannot (6.13). */
+bool perfattr_read_age(struct perfattr *a);
+
 /* perf_event_open(2); the fd or -1 with errno. */
 int perfattr_open(const struct perfattr *a, int pid, int cpu);
 

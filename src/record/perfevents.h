@@ -23,8 +23,8 @@
  *
  * The clock of a thread begins with a whole period on each CPU, and the kernel offers no other
  * start. So a thread that lives shorter than a period is not seen, and the first samples of threads
- * that were born alike are at like places. The counted CPU time shows how much was missed
- * (quality_sampled()).
+ * that were born alike are at like places. Where that matters perfbirths.h has further clocks. The
+ * counted CPU time shows how much was missed (quality_sampled()).
  */
 #pragma once
 #include "record/perfattr.h"

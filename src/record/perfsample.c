@@ -26,8 +26,8 @@ static const uint64_t *read_raw(struct perfsample *ret, const uint64_t *at)
 }
 
 /*
- * identifier | ip | pid tid | time | cpu | period | [n, pcs] | [size raw] | [abi [regs] |
- * size [bytes, bytes copied]] The stack's bytes are there in full size, whatever was copied.
+ * identifier | ip | pid tid | time | cpu | period | [counts] | [n, pcs] | [size raw] | [abi [regs]
+ * | size [bytes, bytes copied]] The stack's bytes are there in full size, whatever was copied.
  */
 void perfsample_read(struct perfsample *ret, const struct perf_event_header *h,
                      const struct perf_event_attr *attr, uint64_t *pcs)
@@ -39,6 +39,10 @@ void perfsample_read(struct perfsample *ret, const struct perf_event_header *h,
         .s = {.time_ns = at[3], .period = at[5], .at = {.pid = (int)ids[0], .tid = (int)ids[1]}}};
     struct process_sample *to = &ret->s.at;
     at += 6;
+    if (attr->sample_type & PERF_SAMPLE_READ) {
+        ret->age_ns = *at;
+        at += 1 + __builtin_popcountll(attr->read_format);
+    }
     if (attr->sample_type & PERF_SAMPLE_CALLCHAIN)
         at = read_chain(ret, at, pcs);
     if (attr->sample_type & PERF_SAMPLE_RAW)

@@ -12,6 +12,8 @@ struct perfsample {
     struct engine_sample s;
     const uint8_t *raw; /* what a tracepoint says; NULL = not asked for */
     size_t n_raw;
+    uint64_t age_ns; /* what its thread has counted so far; 0 = not asked for */
+    bool further;    /* of a clock of perfbirths.h */
 };
 
 /* The event that a sample is of, by the kernel's number. */

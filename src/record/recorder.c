@@ -27,13 +27,16 @@ enum { INTERRUPTS_MAX = 3 };
 
 /* --- samples --- */
 
+/* Columns of a row. */
+enum { ROW_SAMPLES, ROW_AMOUNT };
+
 static enum unwind_end recorder_take_sample(void *to, const struct engine_sample *s)
 {
     struct recorder *r = to;
     struct recorder_event *e = &r->events[s->event < r->n_events ? s->event : 0];
     enum unwind_end end;
     struct err ignored;
-    int64_t values[2] = {1, (int64_t)s->period};
+    int64_t values[] = {[ROW_SAMPLES] = 1, [ROW_AMOUNT] = (int64_t)s->period};
     if (s->period > INT64_MAX) {
         e->refused++;
         return UNWIND_NO_SENSE;
@@ -51,11 +54,18 @@ static enum unwind_end recorder_take_sample(void *to, const struct engine_sample
     }
     if (r->waits && r->facts->waits_bare)
         waits_near(r->waits, s->at.tid, row.stack);
-    tally_add(&e->tally, row.stack, values[1]);
+    tally_add(&e->tally, row.stack, values[ROW_AMOUNT]);
     e->samples++;
     e->ends[end]++;
     r->kernel_samples += s->at.n_kernel_pcs > 0;
     return end;
+}
+
+/* Samples may turn out to stand for different amounts after a while. */
+static void choose_value(struct recorder *r)
+{
+    int type = r->facts->uneven ? ROW_AMOUNT : ROW_SAMPLES;
+    r->profile->default_value = (struct value_ref){r->events[0].stream, type};
 }
 
 static void recorder_add_stream(struct recorder *r, size_t i)
@@ -66,12 +76,12 @@ static void recorder_add_stream(struct recorder *r, size_t i)
     autofree char *bare = mem_strndup(name.at, name.n);
     int stream = profile_add_stream(p, f->event, f->obtained);
     profile_stream(p, stream)->rate_hz = f->rate_hz > 0 ? r->opts.engine.rate_hz : 0;
-    int samples = profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
-    int amount = profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
-                                   dimension_unit(f->dimension));
+    profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
+    profile_add_value(p, stream, f->dimension == DIM_TIME ? "cpu" : bare,
+                      dimension_unit(f->dimension));
     r->events[i].stream = stream;
     if (i == 0)
-        p->default_value = (struct value_ref){stream, f->uneven ? amount : samples};
+        choose_value(r);
 }
 
 struct stream *recorder_tally(const struct recorder *r)
@@ -137,6 +147,7 @@ static int recorder_flush(struct recorder *r, struct err *err)
         return err_set(err, EXIT_ERROR, "there is no file to write to");
     for (size_t i = 0; i < r->n_events; i++)
         describe_stream(r, i);
+    choose_value(r);
     if (r->waits)
         waits_flush(r->waits);
     if (r->scopes)

@@ -172,6 +172,66 @@ record_as_nobody() { # [-F RATE] PROGRAM ARG...
     "$KELVIN" info r.kelvin | grep -q 'no samples: .* for less than a period' || fail "$("$KELVIN" info r.kelvin)"
 }
 
+# Since Linux 6.13 samples of clocks that children inherit say how old their thread is.
+need_ages() {
+    printf '%s\n' 6.13 "$(uname -r)" | sort -V -C || skip "needs Linux 6.13"
+}
+
+relay_as_nobody() { # TURNS FIRST_US SECOND_US [fork]
+    need_ages
+    record_as_nobody "$TARGET/relay" "$@"
+    has_share relay_second "$output" 5
+}
+
+@test "threads that live for less than a period have their share beside the one that starts them" {
+    relay_as_nobody 1500 200 800
+    relay_as_nobody 1500 800 200
+}
+
+@test "processes that live for less than a period have their share beside the one that starts them" {
+    relay_as_nobody 1000 200 800 fork
+    relay_as_nobody 1000 700 500 fork
+}
+
+@test "threads that live for some periods have their share beside the one that starts them" {
+    relay_as_nobody 500 300 2000
+}
+
+@test "threads that live for less than a period have their share in a process that ran already" {
+    need_ages
+    local folder
+    folder=$(open_folder "$TARGET/relay")
+    chmod 777 "$folder"
+    run_as_nobody sh -c 'cd "$1" && ./relay 4000 200 800 & sleep 0.3
+        "$1/kelvin" record -q --engine perf --min-samples 0 -d 3 -p $! -o "$1/r.kelvin"; wait' sh "$folder"
+    exits 0
+    cp "$folder/r.kelvin" .
+    has_share relay_second "$output" 5
+}
+
+
+# The kernel counts at its ticks what is its own, and finds none in processes as short as these.
+@test "how much of the time of short processes the kernel had is not known, and so not told" {
+    cat >storm.sh <<'END'
+i=0
+while [ $i -lt 150 ]; do
+    i=$(expr $i + 1)
+    echo $i | sed s/1/2/ | tr 2 3
+done
+END
+    local folder
+    folder=$(open_folder "$TARGET/relay")
+    chmod 777 "$folder"
+    cp storm.sh "$folder"
+    run_as_nobody "$folder/kelvin" record --engine perf --min-samples 0 -o "$folder/r.kelvin" -- sh "$folder/storm.sh"
+    exits 0
+    cp "$folder/r.kelvin" .
+    kelvin report r.kelvin
+    [[ $output == *"what happens there is not"* ]] || fail "$output"
+    tr '\n' ' ' <<<"$output" | tr -s ' ' | grep -q 'the hidden kernel or short-lived processes and threads may have more' ||
+        fail "$output"
+}
+
 # A process that ends within its first period of about 1 ms is never sampled on a quiet machine (on a busy one some are): a tenth live longer.
 @test "short processes that clocks of threads hardly see: every report says what share was sampled" {
     record_as_nobody "$TARGET/storm" 2000 100 1100

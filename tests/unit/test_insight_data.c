@@ -433,6 +433,45 @@ static void threads_that_run_little_are_told_of_where_each_has_a_clock(void **st
     assert_bursts("of threads", 40, "hot");
 }
 
+/* A thread of 1,000 samples of 1,000 ns each, and fifty of 20 samples of PERIOD_NS. */
+static bool are_bursts_told(int64_t period_ns)
+{
+    struct profile *p = profile_new();
+    struct err err;
+    bool told = false;
+    support_value(p, "cpu-clock", "samples", "count");
+    profile_add_value(p, 0, "cpu", dimension_unit(DIM_TIME));
+    profile_stream(p, 0)->obtained = BY_SOFTWARE_CLOCK;
+    meta_set_str(&p->meta, META_CLOCKS, "of threads");
+    for (int32_t i = 0; i <= 50; i++) {
+        struct thread_key key = {.pid = 1, .tid = i + 1};
+        int64_t n = i ? 20 : 1000, values[] = {n, n * (i ? period_ns : 1000)};
+        struct frame_id frame = profile_add_named_frame(p, text_of("work"), FRAME_USER);
+        struct row row = {.stack = stacks_intern(&p->stacks, &frame, 1),
+                          .thread = profile_add_thread(p, &key),
+                          .values = values};
+        assert_int_equal(profile_add_row(p, 0, &row, &err), 0);
+    }
+    struct flat *f = flat_build(SUPPORT_ALL(p, 1), FLAT_FUNCTION);
+    struct quality q = quality_of(SUPPORT_ALL(p, 1));
+    struct insights s = insights_build(&(struct insight_input){f, &q});
+    for (size_t i = 0; i < s.at.n; i++)
+        told |= strcmp(s.at.at[i].rule->id, "bursts") == 0;
+    insights_done(&s);
+    flat_free(f);
+    profile_free(p);
+    return told;
+}
+
+/* Threads that were born among many have clocks of all kinds of periods, which are in no step. */
+static void threads_with_clocks_of_many_periods_are_not_told_of(void **state)
+{
+    (void)state;
+    assert_true(are_bursts_told(1000));
+    assert_false(are_bursts_told(1777));
+    assert_false(are_bursts_told(310));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +494,7 @@ int main(void)
         cmocka_unit_test(callers_where_no_code_is_are_not_functions_without_a_name),
         cmocka_unit_test(threads_that_run_little_are_told_of_where_each_has_a_clock),
         cmocka_unit_test(part_of_a_long_thread_is_no_burst),
+        cmocka_unit_test(threads_with_clocks_of_many_periods_are_not_told_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
