@@ -123,25 +123,41 @@ double quality_sampled_share(const struct selection *s)
     return quality_sampled(sampled_ns, of_ns, (uint64_t)s->stream->types[s->count_type].total);
 }
 
+static bool is_kernel_hidden(const struct meta *m)
+{
+    const char *hidden = meta_find(m, META_KERNEL_HIDDEN);
+    return hidden && strcmp(hidden, "yes") == 0;
+}
+
+/* And nobody knows how much of the CPU time it took. */
+static bool hides_kernel_time(const struct meta *m)
+{
+    uint64_t cpu_ns, of_ns;
+    return is_kernel_hidden(m) && meta_find_u64(m, META_CPU_TIME_NS, &cpu_ns) &&
+           meta_find_u64(m, META_SAMPLED_OF_NS, &of_ns) && of_ns >= cpu_ns;
+}
+
 double quality_cpu_scale(const struct selection *s)
 {
     const struct meta *m = &s->profile->meta;
     uint64_t sampled_ns = 0, of_ns = 0;
     if (s->stream != s->profile->streams.at[0] || !meta_find_u64(m, META_SAMPLED_NS, &sampled_ns) ||
         !meta_find_u64(m, META_SAMPLED_OF_NS, &of_ns) || !sampled_ns || !of_ns ||
-        quality_sampled_share(s) < 1)
+        quality_sampled_share(s) < 1 || hides_kernel_time(m))
         return 1;
     return (double)of_ns / (double)sampled_ns;
 }
 
-/* Under all its names; a thread of a program that never had another cannot have been a short one.
+/* Under all its names, and none ended unseen; a thread of a program that never had another cannot
+ * have been a short one.
  */
 static bool has_one_thread(const struct profile *p)
 {
     for (size_t i = 2; i < p->threads.n; i++)
         if (p->threads.at[i].tid != p->threads.at[1].tid)
             return false;
-    return p->threads.n > 1;
+    uint64_t ended; /* of which it may be one */
+    return p->threads.n > 1 && (!meta_find_u64(&p->meta, META_THREADS_ENDED, &ended) || ended <= 1);
 }
 
 bool quality_misses_threads(const struct profile *p)
@@ -151,9 +167,13 @@ bool quality_misses_threads(const struct profile *p)
 
 const char *quality_missed(const struct profile *p)
 {
-    return quality_misses_threads(p)
-               ? "short-lived processes and threads or kernel code with interrupts off"
-               : "kernel code with interrupts off";
+    bool threads = quality_misses_threads(p);
+    if (!is_kernel_hidden(&p->meta))
+        return threads ? "short-lived processes and threads or kernel code with interrupts off"
+                       : "kernel code with interrupts off";
+    return !threads                      ? "the hidden kernel"
+           : hides_kernel_time(&p->meta) ? "the hidden kernel or short-lived processes and threads"
+                                         : "short-lived processes and threads";
 }
 
 struct quality quality_of(const struct selection *s)

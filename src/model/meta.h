@@ -54,7 +54,8 @@
 #define META_SAMPLED_OF_NS \
     "sampled_of_ns"                    /* CPU time that they could see: user code only, or all */
 #define META_POOLED_RUNS "pooled_runs" /* samples are of so many runs, times the mean of one */
-#define META_QUEUED_NS "queued_ns"     /* its threads could run and had no CPU, summed */
+#define META_THREADS_ENDED "threads_ended" /* while it was recorded, of all processes */
+#define META_QUEUED_NS "queued_ns"         /* its threads could run and had no CPU, summed */
 #define META_RECORDER_NS "recorder_cpu_ns" /* CPU time of the recorder itself */
 #define META_MACHINE "machine" /* "yes" where all that runs was recorded, not one program */
 #define META_MACHINE_PART "machine_part" /* of it, "the machine, only user web"; absent = all */

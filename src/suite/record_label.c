@@ -134,18 +134,36 @@ static uint64_t count_cpu_ns(const struct recorder *r)
 }
 
 /*
+ * The kernel looks at its tick, every 1 to 10 ms, whether a process runs its own code, and takes
+ * all for that where it never found it elsewhere. Of processes that end before a few ticks this
+ * says nothing (seen: 22 % for 66 % that the kernel took of a shell script).
+ */
+static bool user_time_is_known(const struct recorder *r)
+{
+    enum { LIVED_NS = 20000000 };
+    uint64_t all_ns = clock_timeval_ns(r->usage.ru_utime) + clock_timeval_ns(r->usage.ru_stime);
+    return all_ns / (r->facts->ended_processes + 1) >= LIVED_NS;
+}
+
+/* Only its own code gives samples, or is asked for. */
+static bool sees_user_only(const struct recorder *r)
+{
+    return r->facts->kernel_hidden || r->opts.engine.user_only || strchr(r->facts->event, ':');
+}
+
+/*
  * The looks at processes know of those that nobody waited for; what they count is that of all code,
- * so where the kernel's part is left out only the command's own helps.
+ * so where the kernel's part is left out only the command's own helps. Where even that does not say
+ * which part it was, it is all (quality.c).
  */
 uint64_t record_cpu_ns(const struct recorder *r)
 {
-    const struct engine_facts *f = r->facts;
     if (r->opts.rotate_s > 0) /* the counts are of all files together */
         return 0;
     uint64_t user_ns = clock_timeval_ns(r->usage.ru_utime),
              kernel_ns = clock_timeval_ns(r->usage.ru_stime);
-    if (f->kernel_hidden || r->opts.engine.user_only || strchr(f->event, ':'))
-        return r->exited ? user_ns : 0;
+    if (sees_user_only(r))
+        return !r->exited ? 0 : user_time_is_known(r) ? user_ns : user_ns + kernel_ns;
     uint64_t waited_ns = r->exited ? user_ns + kernel_ns : 0, /* the end of a process included */
         counted_ns = waited_ns ? cpucount_total(&r->cpu) : count_cpu_ns(r);
     return counted_ns > waited_ns ? counted_ns : waited_ns;
@@ -162,9 +180,13 @@ bool record_was_too_short(const struct recorder *r)
 static void set_sampled(struct meta *m, const struct recorder *r)
 {
     uint64_t of_ns = record_cpu_ns(r);
+    if (r->facts->kernel_hidden && !r->exited && r->opts.rotate_s <= 0)
+        of_ns = count_cpu_ns(r);
     bool known = r->facts->sampled_ns || record_was_too_short(r);
     if (known)
         meta_set_u64(m, META_SAMPLED_NS, r->facts->sampled_ns);
+    if (r->facts->ended_threads)
+        meta_set_u64(m, META_THREADS_ENDED, r->facts->ended_threads);
     if (known && of_ns)
         meta_set_u64(m, META_SAMPLED_OF_NS, of_ns);
     if (!meta_find(m, META_CPU_TIME_NS) && r->facts->cpu_used_ns)
@@ -179,8 +201,10 @@ static void set_achieved(struct recorder *r)
 {
     const struct engine_facts *f = r->facts;
     double ns = (double)clock_timeval_ns(r->usage.ru_utime);
-    if (!f->kernel_hidden && !r->opts.engine.user_only)
+    if (!sees_user_only(r))
         ns += (double)clock_timeval_ns(r->usage.ru_stime);
+    else if (!user_time_is_known(r))
+        ns = 0;
     if (!r->exited)
         ns = f->dimension == DIM_TIME && f->counted ? (double)count_cpu_ns(r) : 0;
     if (ns > 0 && f->rate_hz > 0)

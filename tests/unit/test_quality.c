@@ -182,6 +182,49 @@ static void times_add_up_to_the_cpu_time_that_the_kernel_counted(void **state)
     }
 }
 
+/* Of a second of CPU time OF_MS could be sampled. */
+static void assert_missed(const char *hidden, uint64_t of_ms, uint64_t n_ended, const char *wanted)
+{
+    struct profile *p = new_profile();
+    struct thread_key key = {.pid = 1, .tid = 1};
+    profile_add_thread(p, &key);
+    meta_set_str(&p->meta, META_KERNEL_HIDDEN, hidden);
+    meta_set_u64(&p->meta, META_CPU_TIME_NS, 1000000000);
+    meta_set_u64(&p->meta, META_SAMPLED_OF_NS, of_ms * 1000000);
+    if (n_ended)
+        meta_set_u64(&p->meta, META_THREADS_ENDED, n_ended);
+    assert_string_equal(quality_missed(p), wanted);
+    profile_free(p);
+}
+
+static void what_was_missed_depends_on_what_could_be_seen(void **state)
+{
+    (void)state;
+    assert_missed("no", 1000, 0, "kernel code with interrupts off");
+    assert_missed("no", 1000, 1, "kernel code with interrupts off");
+    assert_missed("no", 1000, 900,
+                  "short-lived processes and threads or kernel code with interrupts off");
+    assert_missed("yes", 800, 900, "short-lived processes and threads");
+    assert_missed("yes", 1000, 900, "the hidden kernel or short-lived processes and threads");
+    assert_missed("yes", 1000, 1, "the hidden kernel");
+    assert_missed("yes", 800, 0, "the hidden kernel");
+}
+
+static void time_of_the_program_is_not_made_longer_by_that_of_a_hidden_kernel(void **state)
+{
+    (void)state;
+    struct profile *p = new_profile();
+    struct frame_id main = named(p, "main");
+    took(p, &main, 1, 1000, 0);
+    meta_set_u64(&p->meta, META_CPU_TIME_NS, 1000000000);
+    meta_set_u64(&p->meta, META_SAMPLED_OF_NS, 1000000000);
+    meta_set_u64(&p->meta, META_SAMPLED_NS, 960000000);
+    assert_true(quality_cpu_scale(SUPPORT_ALL(p, 0)) > 1);
+    meta_set_str(&p->meta, META_KERNEL_HIDDEN, "yes");
+    assert_true(quality_cpu_scale(SUPPORT_ALL(p, 0)) == 1);
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +237,8 @@ int main(void)
         cmocka_unit_test(samples_without_a_stack_are_a_share_of_samples),
         cmocka_unit_test(the_first_and_last_time_are_known_in_any_order),
         cmocka_unit_test(what_was_not_sampled_is_told_where_it_is_clear),
+        cmocka_unit_test(what_was_missed_depends_on_what_could_be_seen),
+        cmocka_unit_test(time_of_the_program_is_not_made_longer_by_that_of_a_hidden_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
