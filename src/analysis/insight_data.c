@@ -94,7 +94,7 @@ static void advise_on_unfinished(struct insight_found *ret, struct text why)
             buf_str(&ret->advice, known[i].advice);
 }
 
-static bool is_unfinished_mark(const struct profile *p, const struct frame *f)
+bool insight_is_unfinished_mark(const struct profile *p, const struct frame *f)
 {
     return f->n_lines && !f->pc &&
            text_is(profile_function_name(p, profile_lines(p, f)->function), "[unfinished]");
@@ -110,7 +110,7 @@ static bool ends_in_jit(const struct selection *sel)
         struct stack_id at = sel->stream->rows.stack[selection_row(sel, i)], last = {0};
         for (; nodes[at.i].parent.i; at = nodes[at.i].parent)
             last = at;
-        if (!last.i || !is_unfinished_mark(p, profile_frame(p, nodes[at.i].frame)))
+        if (!last.i || !insight_is_unfinished_mark(p, profile_frame(p, nodes[at.i].frame)))
             continue;
         unfinished++;
         jit += profile_frame(p, nodes[last.i].frame)->kind == FRAME_JIT;

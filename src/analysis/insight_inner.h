@@ -69,6 +69,9 @@ bool insight_waits(const struct insight_input *in);
 /* It was off-CPU for that long, but may have queued for a CPU that others used: not known. */
 bool insight_may_wait(const struct insight_input *in);
 
+/* The frame in the place of the callers that a stack lacks. */
+bool insight_is_unfinished_mark(const struct profile *p, const struct frame *f);
+
 /*
  * Whether much runs in code compiled without optimization: how much, and where most of it. Either
  * may be NULL, and is not set where there is no such code.

@@ -500,6 +500,23 @@ INSIGHT_TEST(insight_test_flat)
 
 enum { DEEP_NESTING = 50 };
 
+/* Whether a stack with the function of ROW lacks its callers: it may have been called more often.
+ */
+static bool is_cut_off(const struct flat *f, uint32_t row)
+{
+    const struct profile *p = f->profile;
+    const struct stack_node *nodes = p->stacks.nodes.at;
+    autofree bool *cut = mem_calloc(p->stacks.nodes.n + 1, sizeof *cut);
+    for (size_t i = 1; i < p->stacks.nodes.n; i++) { /* a parent comes before what it calls */
+        const struct frame *frame = profile_frame(p, nodes[i].frame);
+        cut[i] = nodes[i].parent.i ? cut[nodes[i].parent.i] : insight_is_unfinished_mark(p, frame);
+        for (size_t k = 0; cut[i] && k < flat_count(frame); k++)
+            if (flat_row_of(f, nodes[i].frame, k) == row)
+                return true;
+    }
+    return false;
+}
+
 INSIGHT_TEST(insight_test_recursion)
 {
     const struct flat *f = in->functions;
@@ -514,7 +531,9 @@ INSIGHT_TEST(insight_test_recursion)
     }
     if (!deepest)
         return false;
-    insight_name(&ret->evidence, flat_name(f, (uint32_t)(deepest - f->rows.at)));
-    buf_printf(&ret->evidence, " is up to %u times on one stack", deepest->nested);
+    uint32_t row = (uint32_t)(deepest - f->rows.at);
+    insight_name(&ret->evidence, flat_name(f, row));
+    buf_printf(&ret->evidence, " is up to %u times on one stack%s", deepest->nested,
+               is_cut_off(f, row) ? ", and perhaps more often on those that were cut off" : "");
     return true;
 }

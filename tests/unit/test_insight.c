@@ -225,6 +225,8 @@ static void shapes(void **state)
         buf_str(&deep, ";walk");
     buf_str(&deep, " 100\n");
     assert_says(buf_cstr(&deep), "deep-recursion", "walk is up to 60 times on one stack");
+    buf_str(&deep, "[unfinished];walk;walk 30\n");
+    assert_says(buf_cstr(&deep), "deep-recursion", "on one stack, and perhaps more often");
 }
 
 static void shares_below_the_noise_give_no_advice(void **state)
