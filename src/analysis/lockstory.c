@@ -313,12 +313,16 @@ static int by_lock_wait(const void *a, const void *b)
     return x->kind.i < y->kind.i ? -1 : x->kind.i > y->kind.i;
 }
 
+/* A read-write lock has two rows, and is one lock. */
 static void lockstory_add_up(struct lockstory *s)
 {
+    autofree bool *seen = mem_calloc(2 * s->profile->strings.strings.n, sizeof *seen);
     for (size_t i = 0; i < s->locks.n; i++) {
         const struct lockstory_lock *l = &s->locks.at[i];
         struct lockstory_total *t = l->excludes ? &s->locks_total : &s->signals_total;
-        t->n += l->waits > 0;
+        bool *counted = &seen[2 * l->name.i + l->excludes];
+        t->n += l->waits && !*counted;
+        *counted |= l->waits > 0;
         t->waits += l->waits;
         t->wait_ns += l->wait_ns;
     }

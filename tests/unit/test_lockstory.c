@@ -282,6 +282,24 @@ static void made_add_blocked(struct made *m, const struct waitstream *w, uint64_
     assert_int_equal(profile_add_row(m->p, w->waits, &row, &err), 0);
 }
 
+static void a_lock_for_reading_and_writing_is_one_lock(void **state)
+{
+    (void)state;
+    struct made m;
+    struct lockstory s;
+    struct err err;
+    made_init(&m);
+    made_add_wait(&m, &(struct made_wait){"a", "rwlock, read", "f", 0, 1000, 500});
+    made_add_wait(&m, &(struct made_wait){"a", "rwlock, write", "f", 0, 2000, 500});
+    made_add_wait(&m, &(struct made_wait){"b", "mutex", "f", 0, 3000, 500});
+    assert_int_equal(lockstory_build(&s, m.p, &err), 0);
+    assert_int_equal(s.locks.n, 3);
+    assert_int_equal(s.locks_total.n, 2);
+    assert_int_equal(s.locks_total.waits, 3);
+    lockstory_done(&s);
+    profile_free(m.p);
+}
+
 static void one_call_that_waits_three_times_was_woken_in_vain_twice(void **state)
 {
     (void)state;
@@ -499,6 +517,7 @@ int main(void)
         cmocka_unit_test(a_circle_in_which_every_lock_is_still_waited_for_is_a_deadlock),
         cmocka_unit_test(locks_waited_for_as_long_have_an_order),
         cmocka_unit_test(mutexes_taken_back_after_a_condition_are_counted),
+        cmocka_unit_test(a_lock_for_reading_and_writing_is_one_lock),
         cmocka_unit_test(one_call_that_waits_three_times_was_woken_in_vain_twice),
         cmocka_unit_test(who_locks_for_others_is_not_named),
         cmocka_unit_test(a_profile_without_locks_is_refused),
