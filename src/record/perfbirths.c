@@ -1,13 +1,11 @@
 #include "record/perfbirths.h"
 #include "base/clock.h"
-#include "base/mem.h"
+#include "record/taskbits.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/timerfd.h>
-
-enum { NUMBERS = 1 << 22 }; /* of tasks: the kernel has no more */
 
 /* They are opened for so many threads at most, and stay for so long when nothing ends any more. */
 enum { CLOCKS_MAX = 2048, STAY_NS = 500000000 };
@@ -17,19 +15,6 @@ enum { DRAW_COST = 100, DRAW_NS = 2000000 };
 
 /* All that was in the rings when they were closed is taken after so long. */
 enum { SETTLED_NS = 300000000 };
-
-static bool has_bit(const uint8_t *bits, int n)
-{
-    return n >= 0 && n < NUMBERS && (bits[n / 8] & 1 << n % 8);
-}
-
-static void set_bit(uint8_t *bits, int n, bool on)
-{
-    if (n < 0 || n >= NUMBERS)
-        return;
-    uint8_t bit = (uint8_t)(1 << n % 8);
-    bits[n / 8] = (uint8_t)(on ? bits[n / 8] | bit : bits[n / 8] & ~bit);
-}
 
 void perfbirths_open(struct perfbirths *b, const struct perfattr *a, size_t n, int epoll_fd)
 {
@@ -48,8 +33,8 @@ void perfbirths_open(struct perfbirths *b, const struct perfattr *a, size_t n, i
     struct perf_event_attr *t = &b->attr.attr;
     t->mmap = t->mmap2 = t->comm = t->comm_exec = t->task = t->build_id = 0;
     t->disabled = t->enable_on_exec = 0;
-    b->alive = mem_calloc(NUMBERS / 8, 1);
-    b->young = mem_calloc(NUMBERS / 8, 1);
+    b->alive = taskbits_new();
+    b->young = taskbits_new();
 }
 
 static void close_clocks(struct perfbirths *b)
@@ -59,7 +44,7 @@ static void close_clocks(struct perfbirths *b)
     b->fds.n = 0;
     b->opened_ns = 0;
     b->closed_ns = clock_kernel_ns();
-    memset(b->young, 0, NUMBERS / 8);
+    memset(b->young, 0, TASKBITS_BYTES);
 }
 
 void perfbirths_close(struct perfbirths *b)
@@ -85,16 +70,16 @@ void perfbirths_born(struct perfbirths *b, int tid, uint64_t at_ns)
 {
     if (!b->able)
         return;
-    set_bit(b->alive, tid, true);
-    set_bit(b->young, tid, b->opened_ns && at_ns >= b->opened_ns);
+    taskbits_set(b->alive, tid, true);
+    taskbits_set(b->young, tid, b->opened_ns && at_ns >= b->opened_ns);
 }
 
 void perfbirths_ended(struct perfbirths *b, int tid)
 {
     if (!b->able)
         return;
-    set_bit(b->alive, tid, false);
-    set_bit(b->young, tid, false);
+    taskbits_set(b->alive, tid, false);
+    taskbits_set(b->young, tid, false);
     b->clock.ends++;
 }
 
@@ -144,7 +129,7 @@ static void open_clocks(struct perfbirths *b, const struct perfevents *e)
     const uint64_t *words = (const uint64_t *)(const void *)b->alive;
     bool ok = true;
     b->ids.n = 0;
-    for (int w = 0; ok && w < NUMBERS / 64; w++)
+    for (int w = 0; ok && w < TASKBITS_NUMBERS / 64; w++)
         for (int bit = 0; ok && words[w] >> bit && bit < 64; bit++)
             if (words[w] >> bit & 1)
                 ok = open_clocks_of(b, e, w * 64 + bit);
@@ -195,5 +180,5 @@ bool perfbirths_has(const struct perfbirths *b, uint64_t id)
 
 bool perfbirths_wants(const struct perfbirths *b, bool further, int tid)
 {
-    return !b->able || further == (b->opened_ns && has_bit(b->young, tid));
+    return !b->able || further == (b->opened_ns && taskbits_has(b->young, tid));
 }

@@ -1,5 +1,5 @@
 #include "record/perffilter.h"
-#include "base/mem.h"
+#include "record/taskbits.h"
 
 #include <dirent.h>
 #include <linux/bpf.h>
@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's PID_MAX_LIMIT, and how many of the others it is given. */
-enum { NUMBERS = 1 << 22, OTHERS_MAX = 1 << 16 };
+/* How many of the others the kernel is given. */
+enum { OTHERS_MAX = 1 << 16 };
 
 /* Of /proc/self/ns/pid where numbers are the kernel's own: PROC_PID_INIT_INO. */
 #define FIRST_NAMESPACE 0xEFFFFFFCu
@@ -21,26 +21,6 @@ enum { NUMBERS = 1 << 22, OTHERS_MAX = 1 << 16 };
 static long call_bpf(int command, union bpf_attr *a)
 {
     return syscall(SYS_bpf, command, a, sizeof *a);
-}
-
-/* --- bits --- */
-
-static bool is_task_number(int n)
-{
-    return n >= 0 && n < NUMBERS;
-}
-
-static bool has_bit(const uint8_t *bits, int n)
-{
-    return is_task_number(n) && (bits[n / 8] & 1 << n % 8);
-}
-
-static void set_bit(uint8_t *bits, int n, bool on)
-{
-    if (!is_task_number(n))
-        return;
-    uint8_t bit = (uint8_t)(1 << n % 8);
-    bits[n / 8] = (uint8_t)(on ? bits[n / 8] | bit : bits[n / 8] & ~bit);
 }
 
 /* --- the kernel's filter --- */
@@ -89,8 +69,9 @@ static void tell_kernel(struct perffilter *f, int pid, bool other)
     union bpf_attr a = {.map_fd = (uint32_t)f->map_fd, .key = (uintptr_t)&key};
     if (other)
         a.value = (uintptr_t)&one;
-    if (is_task_number(pid) && call_bpf(other ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM, &a) == 0)
-        set_bit(f->others, pid, other);
+    if (taskbits_may_have(pid) &&
+        call_bpf(other ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM, &a) == 0)
+        taskbits_set(f->others, pid, other);
 }
 
 /* All that run now; 0 is a CPU that idles. */
@@ -122,9 +103,9 @@ int perffilter_open(struct perffilter *f)
     *f = (struct perffilter){.map_fd = -1, .program_fd = -1};
     if (!perffilter_is_first_namespace())
         return -1;
-    f->threads = mem_calloc(NUMBERS / 8, 1);
-    f->own = mem_calloc(NUMBERS / 8, 1);
-    f->others = mem_calloc(NUMBERS / 8, 1);
+    f->threads = taskbits_new();
+    f->own = taskbits_new();
+    f->others = taskbits_new();
     f->map_fd = make_map();
     f->program_fd = f->map_fd < 0 ? -1 : load_program(f->map_fd);
     if (f->program_fd >= 0 && tell_of_all(f) == 0)
@@ -154,22 +135,22 @@ int perffilter_apply(const struct perffilter *f, int fd)
 
 void perffilter_add(struct perffilter *f, int pid, int tid)
 {
-    set_bit(f->threads, tid, true);
-    set_bit(f->own, pid, true);
-    if (has_bit(f->others, pid)) /* a number that another had */
+    taskbits_set(f->threads, tid, true);
+    taskbits_set(f->own, pid, true);
+    if (taskbits_has(f->others, pid)) /* a number that another had */
         tell_kernel(f, pid, false);
 }
 
 void perffilter_remove(struct perffilter *f, int tid)
 {
-    set_bit(f->threads, tid, false);
+    taskbits_set(f->threads, tid, false);
 }
 
 bool perffilter_take(struct perffilter *f, int pid, int tid)
 {
-    if (has_bit(f->threads, tid))
+    if (taskbits_has(f->threads, tid))
         return true;
-    if (!has_bit(f->own, pid) && !has_bit(f->others, pid))
+    if (!taskbits_has(f->own, pid) && !taskbits_has(f->others, pid))
         tell_kernel(f, pid, true);
     return false;
 }
