@@ -165,7 +165,11 @@ static struct interval widened(const struct check_value *v)
                              v->interval.high + v->wider_by.high};
 }
 
-/* How many times the samples would shrink the interval to one side of a bound in it. */
+/*
+ * How many times the samples would shrink the interval to one side of a bound in it: by the root of
+ * their number, but what was never or always seen has an interval to one side, which shrinks by the
+ * number itself.
+ */
 static double more_needed(const struct check_value *v, double bound)
 {
     if (isinf(bound) || bound <= v->interval.low || bound >= v->interval.high)
@@ -173,6 +177,8 @@ static double more_needed(const struct check_value *v, double bound)
     bool above = v->value > bound;
     double reach = above ? v->value - v->interval.low : v->interval.high - v->value;
     double room = fabs(v->value - bound);
+    if (room > 0 && (v->value == v->interval.low || v->value == v->interval.high))
+        return reach / room;
     return room > 0 ? reach * reach / (room * room) : INFINITY;
 }
 

@@ -113,6 +113,21 @@ static void a_share_is_judged_by_its_interval(void **state)
     profile_free(p);
 }
 
+/* 0 of 100 may be 3.7 %, 0 of 400 may be 0.95 %. */
+static void of_what_was_never_seen_fewer_samples_decide(void **state)
+{
+    (void)state;
+    struct profile *few = split(100), *more = split(400);
+    struct check_input in = {.selection = SUPPORT_ALL(few, 0)};
+    comes_out(&in, "self main <= 1%", CHECK_INCONCLUSIVE, "there, 4 times as many samples");
+    comes_out(&in, "self main >= 1%", CHECK_INCONCLUSIVE, "there, 4 times as many samples");
+    in.selection = SUPPORT_ALL(more, 0);
+    comes_out(&in, "self main <= 1%", CHECK_HOLDS, "");
+    comes_out(&in, "self main >= 1%", CHECK_FAILS, "");
+    profile_free(few);
+    profile_free(more);
+}
+
 static void more_samples_decide_as_foretold(void **state)
 {
     (void)state;
@@ -496,6 +511,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_share_is_judged_by_its_interval),
+        cmocka_unit_test(of_what_was_never_seen_fewer_samples_decide),
         cmocka_unit_test(more_samples_decide_as_foretold),
         cmocka_unit_test(tolerance_widens_by_points),
         cmocka_unit_test(without_a_number_of_samples_shares_are_not_judged),
