@@ -30,6 +30,18 @@ static int record_by_amount(const void *a, const void *b)
     return x->label < y->label ? -1 : 1;
 }
 
+/* As in a report, a function is one, inlined or not; but not the kernel's of the same name. */
+static uint32_t label_of_function(const struct labels *l, uint32_t label)
+{
+    const struct label *own = &l->at.at[label];
+    if (own->kind == FRAME_KERNEL)
+        return label;
+    for (uint32_t k = l->of_text.at[own->text]; k; k = l->at.at[k - 1].same_text_plus_1)
+        if (l->at.at[k - 1].kind != FRAME_KERNEL)
+            return k - 1;
+    return label;
+}
+
 /* What is shown of it, by the innermost function. */
 static void find_top(struct record_facts *f, const struct selection *s)
 {
@@ -54,6 +66,11 @@ static void find_top(struct record_facts *f, const struct selection *s)
             *vec_push(&sums) = (struct self){.label = next};
         }
         sums.at[label].amount += rows->value[s->type][i];
+    }
+    for (uint32_t i = 0; i < sums.n; i++) {
+        int64_t amount = sums.at[i].amount;
+        sums.at[i].amount = 0;
+        sums.at[label_of_function(&labels, i)].amount += amount;
     }
     if (sums.n)
         qsort(sums.at, sums.n, sizeof *sums.at, record_by_amount);

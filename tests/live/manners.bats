@@ -160,3 +160,17 @@ EOF
     exits 5
     complains "there are no samples"
 }
+
+@test "record and report agree on a function that is inlined in one place" {
+    cat >inl.c <<'C'
+static long s;
+static inline __attribute__((always_inline)) void hot_again(long n) { for (volatile long i = 0; i < n; i++) s += i; }
+__attribute__((noinline)) void outer(void) { hot_again(60000000); }
+void (*volatile again)(long) = hot_again;
+int main(void) { outer(); again(60000000); return 0; }
+C
+    gcc -O2 -g -o inl inl.c
+    kelvin record -- ./inl
+    exits 0
+    [ "$(grep -c '%  hot_again$' <<<"$stderr")" = 1 ] || fail "$stderr"
+}
