@@ -109,8 +109,8 @@ size_t flat_count_above(const struct flat *f, enum flat_what what, double least)
  */
 int flat_find(const struct flat *f, const char *name, bool *ret_in_set, struct err *err);
 
-/* Mark all rows that were met and whose canonical name (canon.h) is NAME; where there is none, those
- * of overloads with their parameters, "NAME(int)". Returns how many. */
+/* Mark all rows that were met and whose canonical name (canon.h) is NAME; where there is none,
+ * those of overloads with their parameters, "NAME(int)". Returns how many. */
 size_t flat_find_canonical(const struct flat *f, struct text name, bool *ret_in_set);
 
 /* A share of the whole, with the interval that holds the true one 95 times of 100. */

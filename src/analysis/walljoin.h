@@ -7,7 +7,8 @@
  *                its innermost frame: "[blocked: lock]", "[runnable]"
  *
  * So the rows of a thread add up to its wall time, but for what is not known. The stream and its
- * column are called "wall". Rows of waits keep their times and labels, and last for their part of the wait.
+ * column are called "wall". Rows of waits keep their times and labels, and last for their part of
+ * the wait.
  */
 #pragma once
 #include "model/profile.h"

@@ -17,7 +17,7 @@ struct text clone_plain(struct text name);
 
 /*
  * Whether NAME is a variant of the C library's function WORD, one of those that the loader chooses
- * from by what the CPU can do: "__strlen_avx2" of "strlen". memcpy and memmove share their code, and
- * its name is that of memmove.
+ * from by what the CPU can do: "__strlen_avx2" of "strlen". memcpy and memmove share their code,
+ * and its name is that of memmove.
  */
 bool clone_is_variant(struct text name, struct text word);

@@ -73,7 +73,7 @@
 #define META_THROTTLED_NS "throttled_ns" /* its cgroup had used up its CPU quota */
 #define META_STOLEN_NS "stolen_ns"       /* the host had taken the machine's CPUs, all together */
 #define META_WAITS_UNKNOWN_ENDS "waits_unknown_ends" /* waits whose end was lost */
-#define META_UNKNOWN_FREES "unknown_frees" /* of blocks whose allocation was not seen */
+#define META_UNKNOWN_FREES "unknown_frees"           /* of blocks whose allocation was not seen */
 #define META_INHERITED_FREES                                                                \
     "inherited_frees"                    /* by children of a fork, of their parents' blocks \
                                           */
