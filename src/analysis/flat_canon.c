@@ -10,7 +10,8 @@ static bool is_name(struct text canon, struct text name, bool overloads)
     return starts && canon.n == name.n;
 }
 
-static size_t find_named(const struct flat *f, struct text name, bool overloads, bool *ret_in_set)
+static size_t flat_find_named(const struct flat *f, struct text name, bool overloads,
+                              bool *ret_in_set)
 {
     autobuf struct buf canon = {0};
     size_t n = 0;
@@ -25,6 +26,6 @@ static size_t find_named(const struct flat *f, struct text name, bool overloads,
 
 size_t flat_find_canonical(const struct flat *f, struct text name, bool *ret_in_set)
 {
-    size_t n = find_named(f, name, false, ret_in_set);
-    return n ? n : find_named(f, name, true, ret_in_set);
+    size_t n = flat_find_named(f, name, false, ret_in_set);
+    return n ? n : flat_find_named(f, name, true, ret_in_set);
 }

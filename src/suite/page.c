@@ -95,7 +95,7 @@ static void page_add_source(struct document *d, const struct suite *s)
 }
 
 /* The file that the command names, else what the suite says that it runs; free it. */
-static char *program_of(const struct workload *w)
+static char *page_program_of(const struct workload *w)
 {
     autofree char *word = NULL, *path = NULL;
     bool named = !w->shell && words_first(w->line, &word) && strchr(word, '/') &&
@@ -105,7 +105,7 @@ static char *program_of(const struct workload *w)
 
 static void add_build(struct document *d, const struct suite *s, const struct workload *w)
 {
-    autofree char *binary = program_of(w);
+    autofree char *binary = page_program_of(w);
     const char *command = conf_text(&s->conf, "", "build.command");
     char text[64];
     autobuf struct buf shown = {0}, env = {0};
