@@ -136,7 +136,7 @@ static char *insights_of(struct stage *s)
 }
 
 /* What is said under the id; "" where it is not. */
-static char *evidence_of(struct stage *s, const char *id)
+static char *told_of(struct stage *s, const char *id, bool advice)
 {
     struct waitsum w;
     struct waitinsight list[WAITINSIGHTS_MAX];
@@ -148,10 +148,15 @@ static char *evidence_of(struct stage *s, const char *id)
     for (size_t i = 0, n = waitinsight_find(&w, list); i < n; i++)
         if (strcmp(list[i].id, id) == 0) {
             free(found);
-            found = mem_strdup(list[i].evidence);
+            found = mem_strdup(advice ? list[i].advice : list[i].evidence);
         }
     waitsum_done(&w);
     return found;
+}
+
+static char *evidence_of(struct stage *s, const char *id)
+{
+    return told_of(s, id, false);
 }
 
 /* A frame of a module. */
@@ -1053,6 +1058,35 @@ static void a_thread_that_waits_for_files_is_named_with_its_own_place(void **sta
     stage_close(&s);
 }
 
+/* Thread 7 waits often and shortly for a pipe, 100 ms in all, and then 60 ms in KERNEL. */
+static void waits_often_and_once(struct stage *s, const char *kernel)
+{
+    uint64_t t = 0;
+    begins(s, 7, 0, THREAD_RUNNING);
+    for (int i = 0; i < 1000; i++) {
+        leaves(s, 7, t += 100000, "anon_pipe_read");
+        runs(s, 7, t += 100000);
+    }
+    leaves(s, 7, t, kernel);
+    runs(s, 7, t += 60000000);
+    waits_stop(s->waits, t);
+}
+
+/* Who waits for fsync has nothing to read ahead. */
+static void files_and_disks_have_advice_of_their_own(void **state)
+{
+    (void)state;
+    for (int sync = 0; sync < 2; sync++) {
+        struct stage s = stage_open();
+        waits_often_and_once(&s, sync ? "do_fsync" : "filemap_read");
+        autofree char *ids = insights_of(&s), *advice = told_of(&s, "io-in-path", true);
+        assert_string_equal(ids, "wakes-often io-in-path"); /* the longer one first */
+        assert_int_equal(!strstr(advice, "Read ahead"), sync);
+        assert_int_equal(!strstr(advice, "sync several changes at once"), !sync);
+        stage_close(&s);
+    }
+}
+
 /* 60 ms for faults and 30 ms for files are not 90 ms for faults. */
 static void a_wait_for_disks_names_what_its_time_was_for(void **state)
 {
@@ -1089,6 +1123,7 @@ static void a_wait_for_disks_names_what_its_time_was_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_and_disks_have_advice_of_their_own),
         cmocka_unit_test(a_wait_for_disks_names_what_its_time_was_for),
         cmocka_unit_test(of_a_range_of_time_only_what_is_inside_counts),
         cmocka_unit_test(the_cause_of_having_no_cpu_is_told_where_it_is_known),
