@@ -47,7 +47,7 @@ struct err {
     char text[240];
 };
 
-/* Describe a failure; a text that does not fit is cut. Always returns -1. */
+/* Describe a failure; a text that does not fit is cut, with "..." at its end. Always returns -1. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The same, with ": " and the text of ERRNUM at the end; the code is EXIT_ERROR. */
