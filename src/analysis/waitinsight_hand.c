@@ -36,8 +36,8 @@ static uint32_t name_in(const struct waitsum *w, struct frame_id id, size_t i)
     return label == LABEL_NONE ? NO_NAME : w->labels.at.at[label].text;
 }
 
-static void path_of(const struct waitsum *w, struct stack_id stack, struct stack_id bottom,
-                    struct hand_path *ret)
+static void handing_path_of(const struct waitsum *w, struct stack_id stack, struct stack_id bottom,
+                            struct hand_path *ret)
 {
     const struct profile *p = w->selection->profile;
     ret->n = 0;
@@ -82,8 +82,8 @@ static bool hand_paths(const struct waitsum *w, struct stack_id stack, struct ha
     waitstream_waker_of(p, stack, &waits);
     while (named.i && p->stacks.nodes.at[named.i].parent.i != waits.i)
         named = p->stacks.nodes.at[named.i].parent;
-    path_of(w, waits, (struct stack_id){0}, waiter);
-    path_of(w, stack, named, waker);
+    handing_path_of(w, waits, (struct stack_id){0}, waiter);
+    handing_path_of(w, stack, named, waker);
     return waits.i && waker->n;
 }
 

@@ -153,7 +153,7 @@ static size_t put_exemplar_attr(FILE *out, const struct profile *p, const struct
 }
 
 /* Whether a set has two pairs of a key, of which the later hides the first. */
-static bool is_hidden(const struct profile *p, struct attrs_id last, struct attrs_id at)
+static bool live_is_hidden(const struct profile *p, struct attrs_id last, struct attrs_id at)
 {
     struct str_id key = p->attrs.nodes.at[at.i].attr.key;
     return attrs_find(&p->attrs, last, key) != &p->attrs.nodes.at[at.i].attr;
@@ -170,7 +170,7 @@ static void put_exemplar(const struct metrics *m, const struct scopelive_last *l
     fputs(" # {", m->out);
     for (struct attrs_id at = last->attrs; at.i; at = p->attrs.nodes.at[at.i].parent) {
         size_t used =
-            is_hidden(p, last->attrs, at)
+            live_is_hidden(p, last->attrs, at)
                 ? 0
                 : put_exemplar_attr(m->out, p, &p->attrs.nodes.at[at.i].attr, first, room);
         first = first && !used;

@@ -115,7 +115,7 @@ static bool is_choice(const char *choices, const char *word)
     return false;
 }
 
-static bool is_number(const struct conf_key *k, const char *text)
+static bool conf_is_number(const struct conf_key *k, const char *text)
 {
     char *end;
     double v = strtod(text, &end);
@@ -128,7 +128,7 @@ static bool is_number(const struct conf_key *k, const char *text)
 
 static int check_number(const struct conf_key *k, const char *text, struct err *err)
 {
-    if (is_number(k, text))
+    if (conf_is_number(k, text))
         return 0;
     if (k->min != k->max)
         return err_set(err, EXIT_ERROR, "'%s' takes a%s number from %g to %g, not '%s'", k->key,

@@ -38,7 +38,7 @@ struct run_names {
     size_t n; /* 0 = all */
 };
 
-static bool is_wanted(const struct run_names *names, const char *name)
+static bool run_is_wanted(const struct run_names *names, const char *name)
 {
     for (size_t i = 0; i < names->n; i++)
         if (strcmp(names->at[i], name) == 0)
@@ -71,7 +71,7 @@ static int check_names(const struct conf *c, const struct run_names *names, stru
             return no_workload(c, names->at[i], err);
     }
     for (size_t i = 0; i < all->at.n; i++)
-        if (is_wanted(names, all->at.at[i]) && init_check_filled(c, all->at.at[i], err) != 0)
+        if (run_is_wanted(names, all->at.at[i]) && init_check_filled(c, all->at.at[i], err) != 0)
             return -1;
     return 0;
 }
@@ -85,7 +85,7 @@ static int build_workloads(struct run *r, const struct run_names *names, struct 
         return -1;
     }
     for (size_t i = 0; i < s->conf.names[CONF_WORKLOADS].at.n; i++) {
-        if (!is_wanted(names, s->conf.names[CONF_WORKLOADS].at.at[i]))
+        if (!run_is_wanted(names, s->conf.names[CONF_WORKLOADS].at.at[i]))
             continue;
         struct suite_result *w = vec_push(&s->results);
         *w = (struct suite_result){0};

@@ -141,7 +141,7 @@ static void drop_further(const struct document_block *t, int *width, int room)
 }
 
 /* A wide column's part of ROOM, where WANTED is what all that share it want at least. */
-static int part_of(const struct document_column *c, int room, int wanted)
+static int document_part_of(const struct document_column *c, int room, int wanted)
 {
     int part = wanted ? room * least_of(c) / wanted : room;
     return part > floor_of(c) ? part : floor_of(c);
@@ -160,7 +160,7 @@ static void share_room(const struct document_block *t, int *width, int room)
     while (fewer) {
         fewer = false;
         for (size_t c = 0; c < t->n_columns; c++)
-            if (shares[c] && width[c] <= part_of(&t->columns[c], room, wanted)) {
+            if (shares[c] && width[c] <= document_part_of(&t->columns[c], room, wanted)) {
                 room -= width[c];
                 wanted -= least_of(&t->columns[c]);
                 shares[c] = false;
@@ -169,7 +169,7 @@ static void share_room(const struct document_block *t, int *width, int room)
     }
     for (size_t c = 0; c < t->n_columns; c++)
         if (shares[c])
-            width[c] = part_of(&t->columns[c], room, wanted);
+            width[c] = document_part_of(&t->columns[c], room, wanted);
 }
 
 /* Where one got its least, others may have to give up what they took before. */

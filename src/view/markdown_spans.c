@@ -155,7 +155,7 @@ static size_t take_autolink(struct buf *b, struct text t, size_t i)
 
 /* --- emphasis --- */
 
-static bool is_word(struct text t, size_t i)
+static bool markdown_is_word(struct text t, size_t i)
 {
     return i < t.n && (isalnum((unsigned char)t.at[i]) || (unsigned char)t.at[i] >= 0x80);
 }
@@ -168,12 +168,12 @@ static bool is_space(struct text t, size_t i)
 /* "snake_case" and "2 * 3 * 4" are no emphasis. */
 static bool may_open(struct text t, size_t i, size_t n)
 {
-    return !is_space(t, i + n) && !(t.at[i] == '_' && i && is_word(t, i - 1));
+    return !is_space(t, i + n) && !(t.at[i] == '_' && i && markdown_is_word(t, i - 1));
 }
 
 static bool may_close(struct text t, size_t i, size_t n)
 {
-    return i && !is_space(t, i - 1) && !(t.at[i] == '_' && is_word(t, i + n));
+    return i && !is_space(t, i - 1) && !(t.at[i] == '_' && markdown_is_word(t, i + n));
 }
 
 /* "*so*", "**so**": one or two. Returns where it ends; 0 = no emphasis. */

@@ -29,7 +29,7 @@ void report_put_row(struct json *j, const struct report *r, const struct flat *f
 /* The member "function": the rows of r->of_callers with their callers and callees. */
 void report_put_function(struct json *j, const struct report *r);
 
-/* With fewer samples a row's rank means nothing. */
+/* The rank of a row with fewer samples means nothing. */
 enum { REPORT_FEW_FOR_ORDER = 10 };
 
 /* The time that a share stands for; 0 where that is not known. */

@@ -173,7 +173,7 @@ static bool is_guess(const struct series *s, enum measure m)
 }
 
 /* Of any of them; what is not counted anywhere gets no column. */
-static bool is_known(const struct series_set *set, enum measure m)
+static bool bench_is_known(const struct series_set *set, enum measure m)
 {
     for (size_t i = 0; i < set->series.n; i++)
         if (!isnan(bench_median(&set->series.at[i], m)) && !is_guess(&set->series.at[i], m))
@@ -195,8 +195,9 @@ static void add_resources(struct document *d, const struct bench_report *r)
         for (int k = 0; k < N_RESOURCES; k++) {
             bool guess = is_guess(s, resources[k]);
             double value = guess ? NAN : bench_median(s, resources[k]);
-            benchdoc_cell(d, is_known(r->now, resources[k]) ? bench_value(text, resources[k], value)
-                                                            : "");
+            benchdoc_cell(d, bench_is_known(r->now, resources[k])
+                                 ? bench_value(text, resources[k], value)
+                                 : "");
             guessed |= guess;
         }
     }
