@@ -190,7 +190,7 @@ plant_none() {
         case $how in
         link) mkdir ../home/.cache && ln -s "$(realpath ../victim)" ../home/.cache/kelvin ;;
         folder) mkdir -p ../home/.cache/kelvin ;;
-        parent) mkdir -p -m 777 ../home/.cache ;;
+        parent) mkdir -m 777 ../home/.cache ;;
         shared) chmod 1777 ../home && ln -s "$(realpath ../victim)" ../home/.cache ;;
         esac
         [ $how = parent ] || chown -h -R $OTHER ../home/.cache

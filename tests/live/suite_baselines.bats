@@ -159,7 +159,7 @@ C
         said "kelvin: workload 'small': failed, it ended with exit code 1"
     done
     rm now
-    echo 0 >then
+    echo 0 >"then"
     kelvin run --against main "${only[@]}" --set 'build.env=CFLAGS=-DLIMIT=\"now\"'
     said "small: the baseline's program does not run any more: "
     [[ $stderr != *"small: failed"* ]] || fail "$stderr"
