@@ -176,6 +176,13 @@ static char *top_head(const struct top *t)
                       t->paused ? " [paused]" : "");
 }
 
+_Static_assert((int)TOP_TIMES == (int)THREAD_TIMES, "the view shows what is read");
+
+static bool top_times(void *arg, struct thread_id thread, double ret[TOP_TIMES])
+{
+    return watch_times(arg, thread, ret);
+}
+
 static int draw(struct top *t, struct err *err)
 {
     autobuf struct buf b = {0};
@@ -190,6 +197,9 @@ static int draw(struct top *t, struct err *err)
     v.filter = t->filter;
     v.message = t->typing ? prompt : *t->message ? t->message : NULL;
     v.callers_of = t->callers;
+    v.times = top_times;
+    v.times_arg = t->watch;
+    v.waiting = t->opts->pid != 0;
     find_size(&v);
     buf_str(&b, v.escapes ? "\033[H" : "");
     free(t->marked);
@@ -460,7 +470,10 @@ const struct command command_top = {
         "k and j) mark a function and Enter shows who calls it; / filters by a part of the name; "
         "space pauses; w saves what is shown as top.kelvin, or top-2.kelvin and so on; q or Ctrl-C "
         "quits.\n\n"
-        "CPU samples do not show waiting: 'kelvin record --waits' does.",
+        "Beside the share of a thread stands which parts of the window it was running, runnable "
+        "(it wanted a CPU and had none) and blocked, as the kernel counts them; with -p threads "
+        "that only wait are listed too. What they wait for is recorded by 'kelvin record "
+        "--waits'.",
     .examples = "kelvin top                          # the whole machine\n"
                 "kelvin top -p 1234                  # one process\n"
                 "kelvin top -n 1 --by process        # one screen as text, for a script",

@@ -5,6 +5,7 @@
 #include "symbol/readable.h"
 #include "symbol/symbolize.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sys/epoll.h>
 
@@ -33,6 +34,7 @@ struct watch {
     uint64_t start_ns;
     VEC(uint64_t) idle_at, idle_ns; /* when it was asked for, and what was said */
     size_t n_cpus;
+    struct threadtimes times;
 };
 
 static enum unwind_end watch_keep(void *to, const struct engine_sample *s)
@@ -67,6 +69,24 @@ static void ask_idle(struct watch *w, uint64_t now_ns)
 {
     *vec_push(&w->idle_at) = now_ns;
     *vec_push(&w->idle_ns) = cpulist_idle_now_ns(w->machine.cpus.at, w->machine.cpus.n, &w->n_cpus);
+}
+
+/* Threads that only wait have no samples. Each is read once, to know how it goes on. */
+static void find_threads(struct watch *w)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/task", w->opts.pid);
+    DIR *tasks = w->opts.pid ? opendir(path) : NULL;
+    for (struct dirent *e; tasks && (e = readdir(tasks));) {
+        int tid = atoi(e->d_name);
+        double ignored[THREAD_TIMES];
+        if (tid > 0)
+            processes_thread(w->processes, w->opts.pid, tid);
+        if (tid > 0 && threadtimes_is_new(&w->times, tid))
+            threadtimes_ask(&w->times, w->opts.pid, tid, UINT64_MAX, ignored);
+    }
+    if (tasks)
+        closedir(tasks);
 }
 
 /* --- opening --- */
@@ -106,7 +126,10 @@ static int watch_start(struct watch *w, struct err *err)
     w->start_ns = clock_kernel_ns();
     if (!w->opts.pid)
         ask_idle(w, w->start_ns);
-    return open_engine(w, err);
+    if (open_engine(w, err) != 0)
+        return -1;
+    find_threads(w);
+    return 0;
 }
 
 int watch_open(struct watch **ret, const struct watch_opts *o, struct err *err)
@@ -137,6 +160,7 @@ void watch_close(struct watch *w)
     vec_done(&w->idle_ns);
     vec_done(&w->machine.cpus);
     vec_done(&w->ticks);
+    threadtimes_done(&w->times);
     free(w);
 }
 
@@ -225,11 +249,20 @@ static bool idle_share(struct watch *w, uint64_t now_ns, uint64_t from_ns, doubl
     return true;
 }
 
+bool watch_times(struct watch *w, struct thread_id thread, double ret[THREAD_TIMES])
+{
+    const struct thread *t = &w->profile->threads.at[thread.i];
+    int32_t pid = profile_pid(w->profile, t);
+    return pid > 0 && t->tid > 0 &&
+           threadtimes_ask(&w->times, pid, t->tid, (uint64_t)(w->opts.window_s * 1e9), ret);
+}
+
 void watch_select(struct watch *w, struct watch_state *ret)
 {
     uint64_t window_ns = (uint64_t)(w->opts.window_s * 1e9); /* may reach back before the boot */
     if (w->profile->stacks.nodes.n > STACKS_MAX)
         begin_anew(w);
+    find_threads(w);
     uint64_t now_ns = clock_kernel_ns();
     uint64_t from_ns = now_ns - w->start_ns > window_ns ? now_ns - window_ns : w->start_ns;
     drop_old(w, from_ns);

@@ -6,9 +6,11 @@
  *     watch_fd()      readable when there is something to take, at least every tenth of a second
  *     watch_take()    take samples
  *     watch_select()  the samples of the window, with names; good until the next call
+ *     watch_times()   how a thread spent the window: running, wanting a CPU, waiting
  */
 #pragma once
 #include "analysis/selection.h"
+#include "suite/threadtimes.h"
 
 struct watch;
 
@@ -36,4 +38,8 @@ struct watch_state {
     bool kernel_hidden; /* no right to see it */
 };
 
+/* Of one process all threads are in the profile, also those that have no sample. */
 void watch_select(struct watch *w, struct watch_state *ret);
+
+/* As threadtimes_ask(), of a thread of the profile. */
+bool watch_times(struct watch *w, struct thread_id thread, double ret[THREAD_TIMES]);

@@ -5,10 +5,11 @@
 #include "base/utf8.h"
 
 /* Lines that are not rows of the table: head, titles, foot. */
-enum { OTHER_LINES = 3, NAME_LEAST = 12, SHARE_WIDTH = 15, SHARE_ALONE = 6 };
+enum { OTHER_LINES = 3, NAME_LEAST = 12, SHARE_WIDTH = 15, SHARE_ALONE = 6, TIME_WIDTH = 9 };
 
 struct top_row {
     uint32_t row;
+    struct thread_id thread;         /* by thread only */
     struct flat_share first, second; /* second: of functions only */
 };
 
@@ -41,6 +42,27 @@ static struct flat *build_list(const struct top_view *v, struct grouping *groups
     return flat_build(v->selection, FLAT_FUNCTION);
 }
 
+/* The last thread of a row: one that has got another name is two. */
+static struct thread_id thread_of_row(const struct flat *f, uint32_t row)
+{
+    for (uint32_t i = (uint32_t)f->n_places; i-- > 1;)
+        if (f->row_of_place[i] == row)
+            return (struct thread_id){i};
+    return (struct thread_id){0};
+}
+
+/* Threads that have no sample, as they only wait. */
+static void list_waiting(const struct top_view *v, const struct flat *f, size_t most, top_rows *ret)
+{
+    double ignored[TOP_TIMES];
+    for (uint32_t i = 1; i < f->n_places && ret->n < most; i++) {
+        uint32_t row = f->row_of_place[i];
+        if (!f->rows.at[row].self && is_shown(v, flat_name(f, row)) &&
+            v->times(v->times_arg, (struct thread_id){i}, ignored))
+            *vec_push(ret) = (struct top_row){.row = row, .thread = {i}};
+    }
+}
+
 static void list_top(const struct top_view *v, const struct flat *f, size_t most, top_rows *ret)
 {
     autofree uint32_t *rows = mem_calloc(f->rows.n + 1, sizeof *rows);
@@ -51,8 +73,12 @@ static void list_top(const struct top_view *v, const struct flat *f, size_t most
         struct top_row row = {.row = rows[i], .first = flat_share_of_row(f, rows[i], FLAT_SELF)};
         if (v->by == TOP_FUNCTIONS)
             row.second = flat_share_of_row(f, rows[i], FLAT_TOTAL);
+        if (v->by == TOP_THREADS)
+            row.thread = thread_of_row(f, rows[i]);
         *vec_push(ret) = row;
     }
+    if (v->by == TOP_THREADS && v->times && v->waiting)
+        list_waiting(v, f, most, ret);
 }
 
 /* Who calls a function: of its time, how much comes from each. */
@@ -105,6 +131,25 @@ static bool has_second(const struct top_view *v)
            v->width >= 2 * (SHARE_WIDTH + 1) + NAME_LEAST + 10;
 }
 
+/* Nor for the times of threads. */
+static bool has_times(const struct top_view *v)
+{
+    return v->by == TOP_THREADS && v->times && !v->callers_of &&
+           v->width >= SHARE_WIDTH + 1 + TOP_TIMES * TIME_WIDTH + 1 + NAME_LEAST;
+}
+
+static void add_times(struct buf *b, const struct top_view *v, struct thread_id thread)
+{
+    double part[TOP_TIMES];
+    bool known = v->times(v->times_arg, thread, part);
+    for (int i = 0; i < TOP_TIMES; i++)
+        if (known)
+            buf_printf(b, "%*.1f%%", TIME_WIDTH - 1, 100 * part[i]);
+        else
+            buf_printf(b, "%*s", TIME_WIDTH, "-");
+    buf_byte(b, ' ');
+}
+
 static void add_row(struct buf *b, const struct top_view *v, const struct flat *f,
                     const struct top_row *row, bool marked)
 {
@@ -115,6 +160,10 @@ static void add_row(struct buf *b, const struct top_view *v, const struct flat *
     if (second || (v->by_total && v->by == TOP_FUNCTIONS && !v->callers_of))
         add_share(&line, v, &row->second);
     size_t used = (share_width(v) + 1) * (second ? 2 : 1);
+    if (has_times(v)) {
+        add_times(&line, v, row->thread);
+        used += TOP_TIMES * TIME_WIDTH + 1;
+    }
     size_t room = (size_t)v->width > used + 4 ? (size_t)v->width - used : 4;
     shortname_add(&name, flat_name(f, row->row), room);
     buf_add(&line, name.at, name.n);
@@ -135,6 +184,9 @@ static void add_titles(struct buf *b, const struct top_view *v)
     else if (has_second(v))
         buf_printf(&line, "%*s %*s %s", width, v->by_total ? "self" : "self*", width,
                    v->by_total ? "total*" : "total", names[v->by]);
+    else if (has_times(v))
+        buf_printf(&line, "%*s %*s%*s%*s %s", width, "share", TIME_WIDTH, "running", TIME_WIDTH,
+                   "runnable", TIME_WIDTH, "blocked", names[v->by]);
     else
         buf_printf(&line, "%*s %s", width,
                    v->by != TOP_FUNCTIONS ? "share"

@@ -7,6 +7,9 @@
 
 enum top_by { TOP_FUNCTIONS, TOP_THREADS, TOP_PROCESSES };
 
+/* Parts of the time of a thread: it ran, wanted a CPU, was blocked. */
+enum { TOP_TIMES = 3 };
+
 struct top_view {
     const struct selection *selection;
     const char *head;    /* the first line: what is watched and how busy it is */
@@ -18,6 +21,10 @@ struct top_view {
     size_t cursor;          /* the marked row */
     int width, height;
     bool escapes; /* the marked row stands out; else plain text */
+    /* False where they are not known (yet). NULL = no column for them. */
+    bool (*times)(void *arg, struct thread_id thread, double ret[TOP_TIMES]);
+    void *times_arg;
+    bool waiting; /* list threads without samples as well, if their times are known */
 };
 
 /* Append the screen to B: at most height lines, none longer than width. Returns how many rows of

@@ -203,6 +203,26 @@ ticks_of() { # PID
     sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
 }
 
+@test "threads of a process show how they spent their time, also those that only wait" {
+    "$TARGET/duty" 30 1000 1x50 2x1 >/dev/null &
+    local duty=$! row
+    wait_until 10 test -e "/proc/$duty/task/$((duty + 3))" || true
+    kelvin top -p "$duty" -n 2 -d 1 --by thread
+    kill "$duty"
+    exits 0
+    grep -Eq '^ +share +running runnable +blocked thread$' <<<"$output" || fail "$output"
+    # The first thread waits for the others, and has no sample.
+    row=$(grep -E " duty $duty/$duty$" <<<"$output" | tail -n 1)
+    awk '{ exit !(NF == 5 && $1 + $2 < 5 && $3 > 95) }' <<<"$row" || fail "$output"
+    [ "$(grep -c '% g1 ' <<<"$output")" -ge 2 ] || fail "$output"
+    # Of each known row the three parts are the whole.
+    grep -E '% (g0|g1|duty) ' <<<"$output" |
+        sed -E 's/^.* +([0-9.]+)% +([0-9.]+)% +([0-9.]+)% .*/\1 \2 \3/' |
+        awk '{ sum = $1 + $2 + $3; if (sum < 99.7 || sum > 100.3) exit 1 }' || fail "$output"
+    # A thread that works half of the time is on a CPU or wants one for more of it than the others.
+    awk '/% g0 / { n++; if ($(NF - 4) + $(NF - 3) < 20) exit 1 } END { exit !n }' <<<"$output" || fail "$output"
+}
+
 @test "screens show the time of their window alone, and as much as the kernel counts" {
     local before from used seen
     before=$(ticks_of "$busy") from=$(date +%s%N)

@@ -149,6 +149,50 @@ static void the_keys_are_whole_or_abridged(void **state)
     profile_free(p);
 }
 
+/* Of every second thread the times are known: 50, 10 and 40 %. */
+static bool made_times(void *arg, struct thread_id thread, double ret[TOP_TIMES])
+{
+    static const double part[] = {0.5, 0.1, 0.4};
+    (void)arg;
+    memcpy(ret, part, sizeof part);
+    return thread.i % 2;
+}
+
+static struct thread_id thread_called(struct profile *p, const char *name, int tid)
+{
+    struct thread_key key = {.name = profile_add_str(p, text_of(name)), .pid = 7, .tid = tid};
+    return profile_add_thread(p, &key);
+}
+
+static void threads_have_their_times_where_there_is_room(void **state)
+{
+    (void)state;
+    struct profile *p = profile_new();
+    struct err err;
+    int64_t value = 5;
+    int stream = profile_add_stream(p, "cpu-clock", BY_SOFTWARE_CLOCK);
+    profile_add_value(p, stream, VALUE_SAMPLES, UNIT_COUNT);
+    struct thread_id busy = thread_called(p, "busy", 7);
+    thread_called(p, "late", 8);
+    struct thread_id idle = thread_called(p, "idle", 9);
+    struct row row = {.thread = busy, .values = &value};
+    assert_int_equal(profile_add_row(p, stream, &row, &err), 0);
+    struct top_view v = plain;
+    v.by = TOP_THREADS;
+    v.times = made_times;
+    assert_true(busy.i % 2 && idle.i % 2);
+    ORDER(p, v, "share   running runnable  blocked thread\n",
+          "    50.0%    10.0%    40.0% busy 7/7\n|");
+    v.waiting = true; /* threads without samples, where their times are known */
+    ORDER(p, v, " busy 7/7\n", "    50.0%    10.0%    40.0% idle 7/9\n|");
+    v.filter = "idle";
+    ORDER(p, v, "blocked thread with 'idle'\n", " idle 7/9\n|idle 7/9");
+    v.filter = NULL;
+    v.width = 50;
+    ORDER(p, v, "share thread\n", " busy 7/7\n", " idle 7/9\n|");
+    profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +202,7 @@ int main(void)
         cmocka_unit_test(every_screen_fits),
         cmocka_unit_test(narrow_screens_have_names_rather_than_intervals),
         cmocka_unit_test(the_keys_are_whole_or_abridged),
+        cmocka_unit_test(threads_have_their_times_where_there_is_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
