@@ -209,7 +209,7 @@ const struct insight_rule insight_rules[] = {
      .least = 0.05,
      .advice =
          "This is the data that read(), write(), send() and the like move. Move fewer bytes, or "
-         "none: mmap(), sendfile(), splice()."},
+         "none: mmap() for files, sendfile() or splice() between files and sockets."},
     {.id = "page-faults",
      .fits = RUNNING,
      .test = insight_test_names,

@@ -19,6 +19,16 @@ static char *functions_text(const struct scope_cpu *c)
     return all;
 }
 
+/* One sample in a scope of microseconds would be many times its wall time. */
+enum { OF_WALL_SAMPLES = 10 };
+
+static double of_wall(const struct scopetree_view *v, size_t i)
+{
+    const struct scope_cpu *c = scopecpu_get(v->cpu, i);
+    uint64_t wall_ns = v->tree->flat.at[i].sum.total_ns;
+    return c->samples >= OF_WALL_SAMPLES && wall_ns ? c->cpu_ns / (double)wall_ns : NAN;
+}
+
 static void cpu_add_row(struct document *d, const struct scopetree_view *v, size_t i)
 {
     const struct scope_cpu *c = scopecpu_get(v->cpu, i);
@@ -27,13 +37,14 @@ static void cpu_add_row(struct document *d, const struct scopetree_view *v, size
     double share = (double)c->samples / (double)scopecpu_samples(v->cpu);
     char text[2][UNITS_MAX];
     autofree char *percent = mem_printf("%.1f%%", 100 * share);
-    autofree char *of_wall = mem_printf("%.0f%%", 100 * c->cpu_ns / (double)n->sum.total_ns);
+    double part = of_wall(v, i);
+    autofree char *wall = mem_printf("%.0f%%", 100 * part);
     autofree char *functions = functions_text(c);
     bool known = !isnan(c->cpu_ns) && n->sum.total_ns;
     document_cell(d, text_of(units_count(text[0], c->samples)), 0);
     document_cell(d, text_of(percent), share);
     document_cell(d, text_of(known ? units_scaled(text[1], c->cpu_ns, SCALED_NS) : ""), 0);
-    document_cell(d, text_of(known ? of_wall : ""), 0);
+    document_cell(d, text_of(isnan(part) ? "" : wall), 0);
     document_cell(d, profile_str(p, n->name), 0);
     document_cell(d, text_of(functions), 0);
 }
@@ -91,7 +102,7 @@ void scopetree_put_cpu(struct json *j, const struct scopetree_view *v)
         json_put_uint(j, "samples", c->samples);
         json_put_number(j, "share", (double)c->samples / (double)scopecpu_samples(v->cpu));
         json_put_number(j, "cpu_ns", c->cpu_ns);
-        json_put_number(j, "of_wall", c->cpu_ns / (double)v->tree->flat.at[i].sum.total_ns);
+        json_put_number(j, "of_wall", of_wall(v, i));
         put_cpu_functions(j, c);
         json_close(j, '}');
     }
