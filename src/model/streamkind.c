@@ -25,6 +25,13 @@ const char *stream_kind_event(enum stream_kind kind)
     return kind_events[kind];
 }
 
+bool stream_kind_is_detail(enum stream_kind kind)
+{
+    return kind == STREAM_HEAP_SIZES || kind == STREAM_HEAP_LIFETIMES ||
+           kind == STREAM_LOCK_HOLDERS || kind == STREAM_LOCK_ORDER || kind == STREAM_LOCK_HOLDS ||
+           kind == STREAM_LOCK_CREATED || kind == STREAM_THREAD_STATES;
+}
+
 enum stream_kind stream_kind_of(const struct profile *p, const struct stream *s)
 {
     struct text event = profile_str(p, s->event);

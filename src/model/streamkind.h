@@ -29,6 +29,9 @@ enum stream_kind {
 /* The event of such a stream; "" for STREAM_OTHER. */
 const char *stream_kind_event(enum stream_kind kind);
 
+/* What belongs to another stream and is shown by the command for that: nobody asks for it alone. */
+bool stream_kind_is_detail(enum stream_kind kind);
+
 enum stream_kind stream_kind_of(const struct profile *p, const struct stream *s);
 
 /* The first stream of a kind, or -1. */

@@ -257,7 +257,8 @@ void caption_others(struct buf *b, const struct selection *s)
     caption_add_columns(&others, s, &n);
     bool by_column = n > 0;
     for (size_t i = 0; i < p->streams.n; i++)
-        if (p->streams.at[i] != s->stream)
+        if (p->streams.at[i] != s->stream &&
+            !stream_kind_is_detail(stream_kind_of(p, p->streams.at[i])))
             add_other(&others, &n, name_of_stream(p, p->streams.at[i]));
     if (!n)
         return;
