@@ -158,7 +158,7 @@ static int64_t least_of_blocks(const struct listing *l)
 /* The blocks that hold much of the function's time, by that: its loops, not their left-overs. */
 static void count_hot(struct simd_row *row, const struct listing *l)
 {
-    int64_t hot = 0, looped = 0, least = least_of_blocks(l);
+    int64_t hot = 0, looped = 0, integer = 0, least = least_of_blocks(l);
     row->hot = (struct simd_mix){.machine = row->mix.machine};
     for (size_t i = 0; i < l->blocks.n; i++) {
         const struct listing_block *b = &l->blocks.at[i];
@@ -170,11 +170,12 @@ static void count_hot(struct simd_row *row, const struct listing *l)
         simd_count(&mix, (struct text){(const char *)first->bytes, n});
         simd_add_weighted(&row->hot, &mix,
                           (uint64_t)((double)b->self / (double)l->self * HOT_WEIGHT));
-        row->hot.int_loop |= intloop_is_candidate(l, b);
+        integer += intloop_is_candidate(l, b) ? b->self : 0;
         hot += b->self;
         looped += b->in_loop ? b->self : 0;
     }
     row->hot.loops = hot > 0 && 2 * looped >= hot; /* else what is hot is no loop */
+    row->hot.int_loop = hot > 0 && 2 * integer >= hot;
 }
 
 /* Packed debug information is that of distributions, who optimize; unpacking it takes seconds. */

@@ -37,6 +37,7 @@ def main():
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
         for fd in range(3):
             os.dup2(slave, fd)
+        os.environ["TERM"] = "xterm"  # whatever started the tests has one of its own, or none
         os.execvp(command[0], command)
     data, status = "", None
 

@@ -280,5 +280,5 @@ END
     run_as_nobody "$folder/kelvin" record --engine none -p "$loop" -d 0.2 -o "$folder/r.kelvin"
     stop_loop
     exits 0
-    [[ $stderr == *"no scopes of kelvin.h: scopes of a running program take the right to write its memory"* ]] || fail "$stderr"
+    [[ $stderr == *"no scopes of kelvin.h: scopes of a running program need the right to write to its memory"* ]] || fail "$stderr"
 }

@@ -28,8 +28,8 @@ share() { # FILE PATTERN
 # 99 % of the stacks reach the bottom, of which at most GUESSED % by a guess.
 reaches_bottom() { # FILE GUESSED
     local all cut guessed
-    all=$("$KELVIN" fold "$1" | awk '{ n += $NF } END { print n + 0 }')
-    cut=$("$KELVIN" fold "$1" | awk '/\[unfinished\]/ { n += $NF } END { print n + 0 }')
+    all=$("$KELVIN" fold --value samples "$1" | awk '{ n += $NF } END { print n + 0 }')
+    cut=$("$KELVIN" fold --value samples "$1" | awk '/\[unfinished\]/ { n += $NF } END { print n + 0 }')
     guessed=$(info "$1" guessed)
     [ "$all" -ge 200 ] || fail "$all samples only"
     [ $((cut * 100)) -le "$all" ] || fail "$cut of $all stacks are unfinished"

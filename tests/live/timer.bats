@@ -72,7 +72,7 @@ weighs_right() { # PERCENT
     record "$TARGET/split" 1
     exits 0
     kelvin report r.kelvin
-    [[ ${output//$'\n  '/ } == *"Work that is repeated in step with the tick"* ]] || fail "$output"
+    [[ ${output//$'\n  '/ } == *"Work that repeats in step with the tick"* ]] || fail "$output"
 }
 
 # Others on the same CPU stop the program before the tick: fewer samples than ticks, which is said. A machine

@@ -204,9 +204,10 @@ ticks_of() { # PID
 }
 
 @test "threads of a process show how they spent their time, also those that only wait" {
-    "$TARGET/duty" 30 1000 1x50 2x1 >/dev/null &
+    "$TARGET/duty" 100 1000 1x50 2x1 >/dev/null &
     local duty=$! row
-    wait_until 10 test -e "/proc/$duty/task/$((duty + 3))" || true
+    # shellcheck disable=SC2016  # another shell's
+    wait_until 10 sh -c '[ "$(ls /proc/$1/task | wc -l)" = 4 ]' sh "$duty"
     kelvin top -p "$duty" -n 2 -d 1 --by thread
     kill "$duty"
     exits 0
