@@ -46,7 +46,7 @@ bool threadtimes_is_new(const struct threadtimes *t, int tid)
     return !find_thread(t, tid);
 }
 
-static struct threadtimes_thread *thread_of(struct threadtimes *t, int tid)
+static struct threadtimes_thread *threadtimes_thread_of(struct threadtimes *t, int tid)
 {
     struct threadtimes_thread *known = find_thread(t, tid);
     if (known)
@@ -75,7 +75,7 @@ bool threadtimes_ask(struct threadtimes *t, int pid, int tid, uint64_t window_ns
     struct threadtimes_reading now;
     if (!read_now(pid, tid, &now))
         return false;
-    struct threadtimes_thread *thread = thread_of(t, tid);
+    struct threadtimes_thread *thread = threadtimes_thread_of(t, tid);
     size_t n = thread->readings.n;
     if (n && thread->readings.at[n - 1].cpu_ns > now.cpu_ns) /* another one of the same number */
         thread->readings.n = 0;
