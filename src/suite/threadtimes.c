@@ -62,9 +62,11 @@ static struct threadtimes_thread *threadtimes_thread_of(struct threadtimes *t, i
 static void forget_old(struct threadtimes_thread *t, uint64_t from_ns, uint64_t window_ns)
 {
     size_t n = 0;
+    if (!t->readings.n)
+        return;
     while (n + 1 < t->readings.n && t->readings.at[n + 1].time_ns <= from_ns)
         n++;
-    n += n < t->readings.n && t->readings.at[n].time_ns + window_ns / 2 < from_ns;
+    n += t->readings.at[n].time_ns + window_ns / 2 < from_ns;
     t->readings.n -= n;
     memmove(t->readings.at, t->readings.at + n, t->readings.n * sizeof *t->readings.at);
 }
