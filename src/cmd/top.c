@@ -470,10 +470,9 @@ const struct command command_top = {
         "k and j) mark a function and Enter shows who calls it; / filters by a part of the name; "
         "space pauses; w saves what is shown as top.kelvin, or top-2.kelvin and so on; q or Ctrl-C "
         "quits.\n\n"
-        "Beside the share of a thread stands which parts of the window it was running, runnable "
-        "(it wanted a CPU and had none) and blocked, as the kernel counts them; with -p threads "
-        "that only wait are listed too. What they wait for is recorded by 'kelvin record "
-        "--waits'.",
+        "The list of threads also shows what part of the window each was running, runnable (it "
+        "wanted a CPU and had none) and blocked, as the kernel counts them. With -p, threads that "
+        "only wait are listed too. 'kelvin record --waits' records what they wait for.",
     .examples = "kelvin top                          # the whole machine\n"
                 "kelvin top -p 1234                  # one process\n"
                 "kelvin top -n 1 --by process        # one screen as text, for a script",
