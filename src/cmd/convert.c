@@ -75,7 +75,8 @@ static int convert_post(const struct convert_opts *o, const struct input *in, st
         return err_set(err, EXIT_ERROR, "the collector did not take %llu of %zu span%s%s%s",
                        (unsigned long long)c.rejected, n, n == 1 ? "" : "s", *c.message ? ": " : "",
                        c.message);
-    fprintf(stderr, "kelvin: %zu span%s sent to %s\n", n, n == 1 ? "" : "s", o->output);
+    fprintf(stderr, "kelvin: %zu span%s sent to %.*s\n", n, n == 1 ? "" : "s",
+            (int)strcspn(o->output, "?"), o->output); /* what follows may be a key */
     return 0;
 }
 

@@ -537,8 +537,9 @@ static void print_locks(const struct locks_facts *l)
 static void print_sent(const struct spansend_facts *f, const char *url)
 {
     char n[4][UNITS_MAX];
-    fprintf(stderr, "  otlp: %s span%s sent to %s, %s not: %s dropped, as it was slow or gone",
-            units_count(n[0], f->sent - f->rejected), f->sent - f->rejected == 1 ? "" : "s", url,
+    fprintf(stderr, "  otlp: %s span%s sent to %.*s, %s not: %s dropped, as it was slow or gone",
+            units_count(n[0], f->sent - f->rejected), f->sent - f->rejected == 1 ? "" : "s",
+            (int)strcspn(url, "?"), url, /* what follows may be a key */
             units_count(n[1], f->dropped + f->failed + f->rejected), units_count(n[2], f->dropped));
     fprintf(stderr, ", %s refused or given up", units_count(n[3], f->failed + f->rejected));
     if (*f->why) {

@@ -3,23 +3,30 @@
 #include "model/profile.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { LOOK_MS = 100, LOOKS_MAX = 64 };
 
 /* "CPU_NS QUEUED_NS TURNS" */
-static bool read_schedstat(struct runqueue_thread *t)
+bool runqueue_read(int pid, int tid, uint64_t *ret_cpu_ns, uint64_t *ret_queued_ns)
 {
     char path[64];
-    unsigned long long cpu = 0, queued = 0;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", t->pid, t->tid);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", pid, tid);
     FILE *in = fopen(path, "re");
     if (!in)
         return false;
-    bool ok = fscanf(in, "%llu %llu", &cpu, &queued) == 2;
+    bool ok = fscanf(in, "%" SCNu64 " %" SCNu64, ret_cpu_ns, ret_queued_ns) == 2;
     fclose(in);
-    if (!ok || cpu < t->cpu_ns) /* another thread of the same number */
+    return ok;
+}
+
+static bool read_schedstat(struct runqueue_thread *t)
+{
+    uint64_t cpu, queued;
+    if (!runqueue_read(t->pid, t->tid, &cpu, &queued) ||
+        cpu < t->cpu_ns) /* another thread of the same number */
         return false;
     t->cpu_ns = cpu;
     t->queued_ns = queued;

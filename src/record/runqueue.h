@@ -27,6 +27,12 @@ struct runqueue {
     VEC(struct runqueue_thread) threads;
 };
 
+/*
+ * What the kernel counts of a thread: its CPU time, and how long it could run and had no CPU. False
+ * where it has ended.
+ */
+bool runqueue_read(int pid, int tid, uint64_t *ret_cpu_ns, uint64_t *ret_queued_ns);
+
 /* The recording begins with a process that was held until now: its waits by then do not count. */
 void runqueue_begin_at(struct runqueue *q, int pid);
 

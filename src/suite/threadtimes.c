@@ -1,30 +1,13 @@
 #include "suite/threadtimes.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
-
-#include <inttypes.h>
-#include <stdio.h>
+#include "record/runqueue.h"
 
 /* Shorter than this, the kernel's ticks are too coarse for a part of it. */
 enum { LEAST_NS = 100000000 };
 
 /* Threads that nobody has asked for longest make room. */
 enum { THREADS_MAX = 4096 };
-
-/* "CPU_NS QUEUED_NS TURNS" */
-static bool read_now(int pid, int tid, struct threadtimes_reading *ret)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", pid, tid);
-    FILE *in = fopen(path, "re");
-    if (!in)
-        return false;
-    bool ok = fscanf(in, "%" SCNu64 " %" SCNu64, &ret->cpu_ns, &ret->queued_ns) == 2;
-    fclose(in);
-    ret->time_ns = clock_kernel_ns();
-    return ok;
-}
 
 static void forget_first(struct threadtimes *t)
 {
@@ -74,8 +57,8 @@ static void forget_old(struct threadtimes_thread *t, uint64_t from_ns, uint64_t 
 bool threadtimes_ask(struct threadtimes *t, int pid, int tid, uint64_t window_ns,
                      double ret[THREAD_TIMES])
 {
-    struct threadtimes_reading now;
-    if (!read_now(pid, tid, &now))
+    struct threadtimes_reading now = {.time_ns = clock_kernel_ns()};
+    if (!runqueue_read(pid, tid, &now.cpu_ns, &now.queued_ns))
         return false;
     struct threadtimes_thread *thread = threadtimes_thread_of(t, tid);
     size_t n = thread->readings.n;
