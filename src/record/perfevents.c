@@ -91,14 +91,13 @@ static void allow_many_files(void)
 
 static int no_such_cpu(struct err *err)
 {
-    char online[64] = "";
-    FILE *f = fopen("/sys/devices/system/cpu/online", "r");
-    if (!f || fscanf(f, "%63s", online) != 1)
-        strcpy(online, "fewer");
+    char online[64];
+    FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+    bool known = f && fscanf(f, "%63s", online) == 1;
     if (f)
         fclose(f);
-    return err_set(err, EXIT_ERROR, "not all of these CPUs are there: this machine has CPUs %s",
-                   online);
+    return err_set(err, EXIT_ERROR, "not all of these CPUs are there%s%s",
+                   known ? ": this machine has CPUs " : "", known ? online : "");
 }
 
 static int open_failed(int pid, int errnum, struct err *err)

@@ -238,8 +238,6 @@ static bool is_line(struct text t)
     if (!t.n || t.at[0] == '#')
         return true;
     bool blank_before = true;
-    if (!t.n || t.at[0] == '#')
-        return true;
     for (size_t i = 0; i < t.n; i++) {
         if (t.at[i] == '=' || t.at[i] == ':')
             return true;

@@ -129,15 +129,6 @@ static void name_that_hides_its_files_is_refused(void **state)
     }
 }
 
-static void comment_may_have_a_semicolon(void **state)
-{
-    struct parsed p = parse("# a ; after a blank starts a comment, too\n[build]\ncommand = make\n");
-    (void)state;
-    assert_int_equal(p.rc, 0);
-    assert_string_equal(p.errors.at ? p.errors.at : "", "");
-    done(&p);
-}
-
 static void line_without_meaning_is_refused(void **state)
 {
     struct parsed p = parse("[build]\nmake all\n");
@@ -236,7 +227,6 @@ int main(void)
         cmocka_unit_test(line_that_is_too_long_is_refused),
         cmocka_unit_test(section_that_is_too_long_is_refused_with_its_keys),
         cmocka_unit_test(name_that_hides_its_files_is_refused),
-        cmocka_unit_test(comment_may_have_a_semicolon),
         cmocka_unit_test(line_without_meaning_is_refused),
         cmocka_unit_test(errors_come_in_the_order_of_the_file),
         cmocka_unit_test(byte_order_mark_is_no_word),
